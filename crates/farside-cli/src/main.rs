@@ -1,0 +1,2 @@
+//! The `farside` command.
+fn main() {}

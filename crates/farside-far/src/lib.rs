@@ -1,0 +1,1 @@
+//! The far store: the client side of one or more memory nodes.

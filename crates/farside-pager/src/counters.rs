@@ -1,0 +1,204 @@
+//! What a run counts, in memory shared with the supervisor.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// First word of a counters block: "farside" and the layout version.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"farside\x01");
+
+/// Buckets of [`Counters::fault_ns`]: bucket `i` counts waits of `2^(i/4)` nanoseconds, in steps of a
+/// quarter of a power of two.
+pub const FAULT_BUCKETS: usize = 128;
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counters of one process. All of them only grow, but for the ones described as levels.
+        ///
+        /// The block lies in a shared mapping that the supervisor reads while the program runs and
+        /// after it died, however it died.
+        #[repr(C)]
+        #[derive(Debug)]
+        pub struct Counters {
+            /// [`MAGIC`] once the block is in use.
+            pub magic: AtomicU64,
+            $($(#[$doc])* pub $name: AtomicU64,)*
+            /// How long demand faults took, from the message to the wake-up; see [`FAULT_BUCKETS`].
+            pub fault_ns: [AtomicU64; FAULT_BUCKETS],
+        }
+
+        impl Counters {
+            /// All counters at zero.
+            pub const fn new() -> Self {
+                Self {
+                    magic: AtomicU64::new(0),
+                    $($name: AtomicU64::new(0),)*
+                    fault_ns: [const { AtomicU64::new(0) }; FAULT_BUCKETS],
+                }
+            }
+
+            /// A copy of the current values.
+            pub fn snapshot(&self) -> Snapshot {
+                Snapshot {
+                    $($name: self.$name.load(Relaxed),)*
+                    fault_ns: std::array::from_fn(|i| self.fault_ns[i].load(Relaxed)),
+                }
+            }
+        }
+
+        /// Values of [`Counters`] at one moment.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Snapshot {
+            $($(#[$doc])* pub $name: u64,)*
+            /// How long demand faults took; see [`FAULT_BUCKETS`].
+            pub fault_ns: [u64; FAULT_BUCKETS],
+        }
+
+        impl Snapshot {
+            /// Names and values of all plain counters, in the order of their declaration.
+            pub fn fields(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name),)*]
+            }
+        }
+    };
+}
+
+counters! {
+    /// Level: the local limit in force, in bytes.
+    limit_bytes,
+    /// Level: bytes of program data held in local frames.
+    resident_bytes,
+    /// Highest value that `resident_bytes` ever had.
+    resident_peak_bytes,
+    /// Level: bytes of the far region that were touched and not freed since.
+    footprint_bytes,
+    /// Highest value that `footprint_bytes` ever had.
+    footprint_peak_bytes,
+    /// Level: bytes of the far region handed out to the program, touched or not.
+    reserved_bytes,
+    /// Faults in which the program waited for a far page that nobody had asked for.
+    demand_faults,
+    /// Faults on pages that were already on their way.
+    late_hits,
+    /// Faults on pages never written before.
+    first_touch_faults,
+    /// Faults on pages that were only unmapped to learn of their next use, or being evicted.
+    soft_faults,
+    /// Faults by the first write to a page fetched for reading.
+    protection_faults,
+    /// Faults that were already served when their turn came.
+    spurious_faults,
+    /// Pages brought in by a prefetcher.
+    prefetched_pages,
+    /// Prefetched pages that are known to have been touched.
+    prefetched_used,
+    /// Prefetched pages that left, or were freed, without a known touch although touches were watched.
+    prefetched_unused,
+    /// Pages brought in without a fault of their own by one fault's batch of first touches.
+    populated_pages,
+    /// Bytes read from the far store.
+    fetched_bytes,
+    /// Bytes written to the far store.
+    written_bytes,
+    /// Pages evicted.
+    evicted_pages,
+    /// Evicted pages that needed no write because the far store still had them.
+    evicted_clean,
+    /// Evicted pages of which only the fact was kept that they were zero.
+    evicted_zero,
+    /// Pages the kernel refused to move that were evicted another way.
+    move_fallbacks,
+    /// Pages that could not be evicted when their turn came because the kernel held them.
+    pinned_pages,
+    /// Level: pages held by the far store for this process.
+    far_pages,
+    /// Times this process forked.
+    forks,
+    /// Faults served by the sentinel because no handler got a processor in time.
+    rescued_faults,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Counters {
+    /// Adds `n` to a counter.
+    #[inline]
+    pub fn add(counter: &AtomicU64, n: u64) {
+        counter.fetch_add(n, Relaxed);
+    }
+
+    /// Counts one demand fault that took `ns` nanoseconds.
+    pub fn record_fault_ns(&self, ns: u64) {
+        self.fault_ns[fault_bucket(ns)].fetch_add(1, Relaxed);
+    }
+}
+
+/// The bucket of [`Counters::fault_ns`] that holds waits of `ns` nanoseconds.
+pub fn fault_bucket(ns: u64) -> usize {
+    if ns < 4 {
+        return 0;
+    }
+    let exponent = 63 - ns.leading_zeros() as usize;
+    let quarter = (ns >> (exponent - 2)) as usize & 3;
+    (exponent * 4 + quarter).min(FAULT_BUCKETS - 1)
+}
+
+/// Lowest wait, in nanoseconds, that falls into `bucket`.
+pub fn fault_bucket_floor(bucket: usize) -> u64 {
+    let (exponent, quarter) = (bucket / 4, (bucket % 4) as u64);
+    if exponent < 2 { 0 } else { (4 + quarter) << (exponent - 2) }
+}
+
+impl Snapshot {
+    /// The wait, in nanoseconds, that the share `q` (0 to 1) of demand faults stayed under; `None`
+    /// when there was no demand fault.
+    pub fn fault_quantile(&self, q: f64) -> Option<u64> {
+        let total: u64 = self.fault_ns.iter().sum();
+        if total == 0 {
+            return None;
+        }
+        let rank = ((total as f64 * q).ceil() as u64).clamp(1, total);
+        let mut seen = 0;
+        for (bucket, &count) in self.fault_ns.iter().enumerate() {
+            seen += count;
+            if seen >= rank {
+                let floor = fault_bucket_floor(bucket);
+                return Some((floor + fault_bucket_floor(bucket + 1)) / 2);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_monotone_and_hold_their_floor() {
+        let mut last = 0;
+        for ns in 0..100_000u64 {
+            let bucket = fault_bucket(ns);
+            assert!(bucket >= last);
+            last = bucket;
+            assert!(fault_bucket_floor(bucket) <= ns);
+            if ns >= 4 {
+                assert!(fault_bucket_floor(bucket + 1) > ns);
+            }
+        }
+        assert!(fault_bucket(u64::MAX) < FAULT_BUCKETS);
+    }
+
+    #[test]
+    fn quantile_finds_the_middle() {
+        let counters = Counters::new();
+        for ns in [1_000, 2_000, 4_000] {
+            counters.record_fault_ns(ns);
+        }
+        let median = counters.snapshot().fault_quantile(0.5).unwrap();
+        assert!((1_700..2_400).contains(&median), "{median}");
+        assert_eq!(Counters::new().snapshot().fault_quantile(0.5), None);
+    }
+}

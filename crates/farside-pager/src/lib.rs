@@ -1,0 +1,4 @@
+//! The far region: page table, fault path, reclaim, prefetch execution.
+
+pub mod counters;
+pub mod settings;

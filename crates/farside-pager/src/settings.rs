@@ -1,0 +1,166 @@
+//! How a process under Farside is set up: the values behind the options of `farside run`.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// The local limit as the user stated it.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub enum Limit {
+    /// So many bytes.
+    Bytes(u64),
+    /// This percentage of what the process has touched so far.
+    PercentOfTouched(f64),
+}
+
+/// Everything a process must know to run on far memory.
+///
+/// `farside run` passes it through the environment (`to_env`), so that programs started by the
+/// program find it again (`from_env`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Most bytes of the far region that may be resident at once.
+    pub limit: Limit,
+    /// Name of the replacement policy.
+    pub replacement: String,
+    /// Name of the prefetcher.
+    pub prefetch: String,
+    /// Largest number of pages that one fault may fetch besides its own.
+    pub readahead: u32,
+    /// Whether prefetched pages stay unmapped until touched, so that their use is counted exactly.
+    pub exact_prefetch_count: bool,
+}
+
+/// Names of the environment variables that carry [`Settings`].
+pub mod env {
+    /// Local limit: bytes, or a percentage followed by `%`.
+    pub const LOCAL: &str = "FARSIDE_LOCAL";
+    /// Replacement policy.
+    pub const REPLACEMENT: &str = "FARSIDE_REPLACEMENT";
+    /// Prefetcher.
+    pub const PREFETCH: &str = "FARSIDE_PREFETCH";
+    /// Read-ahead in pages.
+    pub const READAHEAD: &str = "FARSIDE_READAHEAD";
+    /// `1` to count prefetches exactly.
+    pub const EXACT_PREFETCH: &str = "FARSIDE_EXACT_PREFETCH";
+    /// Abstract socket name of the supervisor.
+    pub const CONTROL: &str = "FARSIDE_CONTROL";
+}
+
+/// Least local limit that can work, in bytes: below it one instruction's pages and a batch do not fit.
+pub const LEAST_LIMIT: u64 = 1 << 20;
+
+/// Default read-ahead in pages.
+pub const DEFAULT_READAHEAD: u32 = 64;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            limit: Limit::PercentOfTouched(100.0),
+            replacement: "second-chance".into(),
+            prefetch: "linux".into(),
+            readahead: DEFAULT_READAHEAD,
+            exact_prefetch_count: false,
+        }
+    }
+}
+
+/// A value that cannot be used, with the name it was given under.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{name}={value:?}: {reason}")]
+pub struct BadSetting {
+    /// Variable or option.
+    pub name: &'static str,
+    /// What was given.
+    pub value: String,
+    /// What would have been accepted.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Bytes(bytes) => write!(f, "{bytes}"),
+            Limit::PercentOfTouched(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
+impl Settings {
+    /// The environment variables that make [`from_env`](Self::from_env) return these settings.
+    pub fn to_env(&self) -> Vec<(&'static str, String)> {
+        vec![
+            (env::LOCAL, self.limit.to_string()),
+            (env::REPLACEMENT, self.replacement.clone()),
+            (env::PREFETCH, self.prefetch.clone()),
+            (env::READAHEAD, self.readahead.to_string()),
+            (env::EXACT_PREFETCH, u8::from(self.exact_prefetch_count).to_string()),
+        ]
+    }
+
+    /// Reads the settings through `lookup`, which returns a variable's value; missing ones keep their
+    /// default.
+    pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, BadSetting> {
+        let mut settings = Self::default();
+        if let Some(value) = lookup(env::LOCAL) {
+            settings.limit = parse_limit(&value).ok_or(BadSetting {
+                name: env::LOCAL,
+                value,
+                reason: "not a number of bytes or a percentage",
+            })?;
+        }
+        if let Some(value) = lookup(env::REPLACEMENT) {
+            settings.replacement = value;
+        }
+        if let Some(value) = lookup(env::PREFETCH) {
+            settings.prefetch = value;
+        }
+        if let Some(value) = lookup(env::READAHEAD) {
+            settings.readahead = value.parse().ok().filter(|n| *n <= 512).ok_or(BadSetting {
+                name: env::READAHEAD,
+                value,
+                reason: "not a number of pages from 0 to 512",
+            })?;
+        }
+        if let Some(value) = lookup(env::EXACT_PREFETCH) {
+            settings.exact_prefetch_count = value == "1";
+        }
+        Ok(settings)
+    }
+}
+
+fn parse_limit(text: &str) -> Option<Limit> {
+    if let Some(percent) = text.strip_suffix('%') {
+        let percent: f64 = percent.parse().ok()?;
+        return (percent > 0.0 && percent <= 1000.0).then_some(Limit::PercentOfTouched(percent));
+    }
+    text.parse().ok().map(Limit::Bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_survive_the_environment() {
+        let settings = Settings {
+            limit: Limit::PercentOfTouched(12.5),
+            replacement: "fifo".into(),
+            prefetch: "readahead".into(),
+            readahead: 9,
+            exact_prefetch_count: true,
+        };
+        let env = settings.to_env();
+        let lookup =
+            |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone());
+        assert_eq!(Settings::from_env(lookup), Ok(settings));
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        let bad = Settings::from_env(|name| (name == env::LOCAL).then(|| "lots".into()));
+        assert_eq!(bad.unwrap_err().name, env::LOCAL);
+        let bad = Settings::from_env(|name| (name == env::READAHEAD).then(|| "100000".into()));
+        assert_eq!(bad.unwrap_err().name, env::READAHEAD);
+    }
+}

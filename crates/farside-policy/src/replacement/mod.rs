@@ -1,0 +1,69 @@
+//! Which resident page leaves next.
+
+use farside_trace::PageId;
+
+/// Names a resident page inside a policy; the caller keeps it for as long as the page is resident.
+///
+/// Slots are dense small numbers, so that a caller can store one in 32 bits and a policy can keep
+/// its lists in flat arrays. A slot is valid from [`ReplacementPolicy::insert`] until the page is
+/// removed or chosen as a victim, and may then be given to another page.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Slot(pub u32);
+
+/// Why a page became resident.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Arrival {
+    /// The program waited for it.
+    Demand,
+    /// A prefetcher foresaw it; the program has not touched it yet, as far as is known.
+    Prefetch,
+    /// The program touched it for the first time ever.
+    FirstTouch,
+}
+
+/// Decides which resident pages to give up.
+///
+/// A policy never sees time or memory: it is told of arrivals, of those accesses that can be seen
+/// (in a simulation all of them, in a run only those to pages it asked to watch), and is asked for
+/// victims. No method allocates once `set_capacity` has been called with the largest number of pages
+/// that will be resident at once; without that promise the policy grows its lists as needed.
+pub trait ReplacementPolicy: Send {
+    /// The name a user selects the policy by.
+    fn name(&self) -> &'static str;
+
+    /// Tells how many pages may be resident at once. May be called again when the limit changes.
+    fn set_capacity(&mut self, pages: usize);
+
+    /// `page` became resident.
+    fn insert(&mut self, page: PageId, arrival: Arrival) -> Slot;
+
+    /// The resident page at `slot` was accessed.
+    fn access(&mut self, slot: Slot);
+
+    /// The page at `slot` is no longer resident although the policy did not choose it (the program
+    /// freed it).
+    fn remove(&mut self, slot: Slot);
+
+    /// Chooses the next page to evict and forgets it; `None` if nothing is resident.
+    fn victim(&mut self) -> Option<PageId>;
+
+    /// A victim turned out not to be evictable now (the kernel holds it); it stays resident.
+    fn restore(&mut self, page: PageId) -> Slot;
+
+    /// Appends to `out` up to `max` resident pages whose next access the policy wants to be told of.
+    ///
+    /// The pager unmaps those pages without evicting them, and reports the soft fault that their
+    /// next use causes through [`access`](Self::access). Policies that need no such knowledge leave
+    /// `out` alone.
+    fn watch(&mut self, max: usize, out: &mut Vec<(PageId, Slot)>) {
+        let _ = (max, out);
+    }
+
+    /// Number of resident pages the policy knows of.
+    fn len(&self) -> usize;
+
+    /// Whether no page is resident.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,1 @@
+//! The shared object put under an unmodified program.

@@ -1,0 +1,1 @@
+//! Message formats, framing and transports between programs, their supervisor and memory nodes.
