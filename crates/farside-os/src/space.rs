@@ -49,6 +49,9 @@ pub trait AddressSpace: Send + Sync {
     /// Reads present pages whatever protection the program gave them.
     fn read_protected(&self, addr: usize, into: &mut [u8]) -> Result<()>;
 
+    /// Puts a freshly mapped range of the region under management.
+    fn manage(&self, addr: usize, len: usize) -> Result<()>;
+
     /// Nanoseconds of a monotonic clock.
     fn now_ns(&self) -> u64;
 }
@@ -184,6 +187,10 @@ impl AddressSpace for KernelSpace {
         // SAFETY: a fresh descriptor nobody else owns.
         let file: std::os::fd::OwnedFd = unsafe { std::os::fd::FromRawFd::from_raw_fd(fd as i32) };
         memory::read_at(std::os::fd::AsFd::as_fd(&file), addr as u64, into, "/proc/self/mem")
+    }
+
+    fn manage(&self, addr: usize, len: usize) -> Result<()> {
+        self.uffd.register(addr, len, true)
     }
 
     fn now_ns(&self) -> u64 {
