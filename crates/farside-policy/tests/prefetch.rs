@@ -305,6 +305,27 @@ fn unused_first_windows_make_it_take_longer_runs_to_begin_a_stream() {
 }
 
 #[test]
+fn a_run_must_keep_its_direction() {
+    let mut prefetcher = LinuxWindow::new(64);
+    demand(&mut prefetcher, 0);
+    demand(&mut prefetcher, 1);
+    prefetcher.unused(PageId(2));
+    for page in [500, 501, 500] {
+        assert_eq!(demand(&mut prefetcher, page), [], "to and fro is no stream of three");
+    }
+}
+
+#[test]
+fn a_page_that_faults_again_and_again_does_not_hide_others() {
+    let mut prefetcher = LinuxWindow::new(64);
+    demand(&mut prefetcher, 100);
+    for _ in 0..100 {
+        assert_eq!(demand(&mut prefetcher, 9_000), []);
+    }
+    assert_eq!(demand(&mut prefetcher, 101), run(102, 4));
+}
+
+#[test]
 fn a_late_page_widens_the_window_and_fetches_ahead_once() {
     let mut prefetcher = LinuxWindow::new(64);
     demand(&mut prefetcher, 0);

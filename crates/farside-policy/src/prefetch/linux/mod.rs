@@ -36,8 +36,8 @@ const LONGEST_APPROACH: u32 = 6;
 /// every fault.
 ///
 /// How a stream lives:
-/// - [`SHORTEST_APPROACH`] faults on neighbouring pages, ascending or descending, begin a stream with
-///   a window of [`INITIAL_WINDOW`] pages.
+/// - Two faults on neighbouring pages, ascending or descending, begin a stream with a window of four
+///   pages.
 /// - A demand fault right after the window, or a few pages further (those in between may have been
 ///   resident), brings the next window, of twice the size. So does a [`Late`](FaultKind::Late) or
 ///   [`Used`](FaultKind::Used) fault in the last window, whose next window then follows the last.
@@ -46,7 +46,7 @@ const LONGEST_APPROACH: u32 = 6;
 /// - A page of the stream that leaves unused halves the next window, once per window. When more than
 ///   half a window leaves unused before the next is fetched, the stream is over and forgotten.
 /// - A stream was a mistake if its first window goes to waste, or most of what it fetched up to some
-///   page. Then it is forgotten too, and beginning one takes a longer run, up to [`LONGEST_APPROACH`];
+///   page. Then it is forgotten too, and beginning one takes a longer run, up to six faults;
 ///   each stream that goes on after its first window makes it shorter again. So random accesses, some
 ///   of which are neighbours by chance, come to cause no prefetch at all.
 #[derive(Clone, Debug)]
