@@ -1,1 +1,3 @@
 //! Message formats, framing and transports between programs, their supervisor and memory nodes.
+
+pub mod pool;
