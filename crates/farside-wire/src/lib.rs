@@ -1,4 +1,4 @@
 //! Message formats, framing and transports between programs, their supervisor and memory nodes.
 
 pub mod control;
-pub mod url;
+pub mod pool;

@@ -23,9 +23,8 @@ const HEADER: usize = 8;
 const HELLO: u16 = 1;
 const WELCOME: u16 = 2;
 const REFUSAL: u16 = 3;
-const ATTACH: u16 = 4;
-const WATCH: u16 = 5;
-const FIGURES: u16 = 6;
+const WATCH: u16 = 4;
+const FIGURES: u16 = 5;
 
 /// Why bytes are not a message.
 #[derive(Copy, Clone, Debug, Error, PartialEq, Eq)]
@@ -134,15 +133,6 @@ pub enum Refusal {
     Other(u16),
 }
 
-/// Tells the node of a new client; comes with the client's connection.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Attach {
-    /// Process id of the client.
-    pub pid: u32,
-    /// The client whose pages it inherits, if any.
-    pub fork_of: Option<u32>,
-}
-
 /// Asks the supervisor for the figures of the run so far.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Watch;
@@ -156,8 +146,6 @@ pub enum Message<'a> {
     Welcome(Welcome),
     /// See [`Refusal`].
     Refusal(Refusal),
-    /// See [`Attach`].
-    Attach(Attach),
     /// See [`Watch`].
     Watch(Watch),
     /// JSON text, the answer to [`Watch`].
@@ -192,11 +180,6 @@ impl<'a> Message<'a> {
             Message::Refusal(refusal) => {
                 out.put(&REFUSAL.to_le_bytes())?;
                 out.put(&refusal.code().to_le_bytes())?;
-            }
-            Message::Attach(attach) => {
-                out.put(&ATTACH.to_le_bytes())?;
-                out.put(&attach.pid.to_le_bytes())?;
-                out.put(&attach.fork_of.unwrap_or(0).to_le_bytes())?;
             }
             Message::Watch(Watch) => out.put(&WATCH.to_le_bytes())?,
             Message::Figures(text) => {
@@ -237,10 +220,6 @@ impl<'a> Message<'a> {
                 index: input.u32()?,
                 supervisor_pid: input.pid("supervisor")?,
             }),
-            ATTACH => Message::Attach(Attach {
-                pid: input.pid("process id")?,
-                fork_of: input.optional_pid()?,
-            }),
             WATCH => Message::Watch(Watch),
             FIGURES => Message::Figures(input.text()?),
             other => return Err(BadMessage::Kind(other)),
@@ -254,7 +233,6 @@ impl<'a> Message<'a> {
             Message::Hello(_) => HELLO,
             Message::Welcome(_) => WELCOME,
             Message::Refusal(_) => REFUSAL,
-            Message::Attach(_) => ATTACH,
             Message::Watch(_) => WATCH,
             Message::Figures(_) => FIGURES,
         }

@@ -5,8 +5,9 @@
 //! with two descriptors: its counters block and a connection to the memory node. The connection to
 //! the supervisor then stays open and silent: its hang-up tells of the death of the process.
 //!
-//! The supervisor hands the other end of each node connection to the node with an [`Attach`]. A
-//! `farside top` sends [`Watch`] instead of `Hello` and gets the figures of the run as JSON.
+//! The supervisor announces the other end of each node connection to the node, in the messages of
+//! [`pool`](crate::pool). A `farside top` sends [`Watch`] instead of `Hello` and gets the figures of
+//! the run as JSON.
 
 mod client;
 mod message;
@@ -15,8 +16,8 @@ mod socket;
 
 pub use client::{ControlError, Joined, join, watch};
 pub use message::{
-    Attach, BadMessage, Hello, MAX_FIGURES, MAX_MESSAGE, Message, ProgramName, Refusal, VERSION,
-    Watch, Welcome,
+    BadMessage, Hello, MAX_FIGURES, MAX_MESSAGE, Message, ProgramName, Refusal, VERSION, Watch,
+    Welcome,
 };
-pub use server::{Arrival, Listener, next_attach, send_attach};
+pub use server::{Arrival, Listener};
 pub use socket::{MAX_DESCRIPTORS, Received, pair, receive, send};

@@ -1,12 +1,10 @@
-//! The side of the supervisor, and of the node behind it.
+//! The side of the supervisor.
 
 use std::io;
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use super::message::{
-    Attach, BadMessage, Hello, MAX_FIGURES, MAX_MESSAGE, Message, Refusal, Welcome,
-};
+use super::message::{BadMessage, Hello, MAX_FIGURES, MAX_MESSAGE, Message, Refusal, Welcome};
 use super::socket::{self, retried};
 
 /// A listening control socket with a random name.
@@ -132,31 +130,6 @@ impl Listener {
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
-    }
-}
-
-/// Hands a client's connection to the node.
-pub fn send_attach(link: BorrowedFd<'_>, attach: Attach, client: BorrowedFd<'_>) -> io::Result<()> {
-    tell(link, &Message::Attach(attach), &[client])
-}
-
-/// Waits for the next client of the node; `None` once the supervisor hung up.
-///
-/// Anything but an attachment with exactly one descriptor is an error of kind `InvalidData`; the
-/// link can still be used after it.
-pub fn next_attach(link: BorrowedFd<'_>) -> io::Result<Option<(Attach, OwnedFd)>> {
-    let mut buffer = [0; MAX_MESSAGE];
-    let received = socket::receive(link, &mut buffer)?;
-    if received.len == 0 {
-        return Ok(None);
-    }
-    let invalid = |error: BadMessage| io::Error::new(io::ErrorKind::InvalidData, error);
-    match (Message::decode(&buffer[..received.len]), received.descriptors) {
-        (Ok(Message::Attach(attach)), [Some(client), None, None, None]) => {
-            Ok(Some((attach, client)))
-        }
-        (Ok(other), _) => Err(invalid(BadMessage::Kind(other.kind()))),
-        (Err(error), _) => Err(invalid(error)),
     }
 }
 
