@@ -81,12 +81,15 @@ pub fn memfd() -> io::Result<()> {
 
 /// Tries to get a descriptor of this process.
 pub fn pidfd() -> io::Result<()> {
-    own_pidfd().map(drop)
+    // SAFETY: takes no pointers.
+    owned(unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) } as RawFd).map(drop)
 }
+
+/// `PIDFD_SELF_THREAD_GROUP`: the calling process without a descriptor (Linux 6.14).
+const PIDFD_SELF: i32 = -10001;
 
 /// Tries `process_madvise(MADV_DONTNEED)` on two separate pages of this process.
 pub fn process_madvise() -> io::Result<()> {
-    let pidfd = own_pidfd()?;
     let scratch = Scratch::new(3)?;
     for page in 0..3 {
         scratch.write(page * PAGE, 1);
@@ -100,7 +103,7 @@ pub fn process_madvise() -> io::Result<()> {
     let dropped = unsafe {
         libc::syscall(
             libc::SYS_process_madvise,
-            pidfd.as_raw_fd(),
+            PIDFD_SELF,
             vector.as_ptr(),
             vector.len(),
             libc::MADV_DONTNEED,
@@ -177,11 +180,6 @@ pub fn pagemap_scan() -> io::Result<()> {
     } else {
         Err(io::Error::other("it found other pages than the one that was written"))
     }
-}
-
-fn own_pidfd() -> io::Result<OwnedFd> {
-    // SAFETY: takes no pointers.
-    owned(unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) } as RawFd)
 }
 
 fn owned(fd: RawFd) -> io::Result<OwnedFd> {
