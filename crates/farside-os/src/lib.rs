@@ -6,6 +6,7 @@
 
 mod error;
 pub mod memory;
+pub mod probe;
 pub mod socket;
 pub mod space;
 pub mod thread;
