@@ -10,7 +10,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use farside_far::FarError;
 use farside_os::memory::PAGE;
-use farside_os::space::AddressSpace as _;
 use farside_os::userfault::{Event, RawMessage, Userfault};
 use farside_os::{OsError, socket, thread};
 use farside_policy::replacement::Arrival;
