@@ -2,7 +2,7 @@
 
 use farside_far::FarError;
 use farside_os::memory::PAGE;
-use farside_policy::prefetch::FaultKind;
+use farside_policy::prefetch::{FaultKind, PrefetchPlan};
 use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
 
@@ -50,8 +50,10 @@ impl Pager {
                     }
                 }
                 State::Watched => {
-                    if self.rescue(page) {
-                        return Ok(());
+                    if let Some(word) = self.rescue(page) {
+                        let outcome = if word.prefetched() { self.used(w, page) } else { Ok(()) };
+                        self.wake(page, 1);
+                        return outcome;
                     }
                 }
             }
@@ -72,29 +74,32 @@ impl Pager {
         true
     }
 
-    /// Maps a watched page again: somebody used it. False if the page is not watched any more.
-    fn rescue(&self, page: u64) -> bool {
+    /// Maps a watched page again, because somebody uses it; returns the word it had. `None` if the page
+    /// is not watched any more.
+    fn rescue(&self, page: u64) -> Option<Word> {
         // The policy stays locked throughout, so that it cannot choose the page meanwhile.
         let policy = &mut self.lock_policy();
         let word = self.table.load(page);
         if word.state() != State::Watched {
-            return false;
+            return None;
         }
-        let Some(word) = self.table.claim(page, word, Word::new(State::Busy)) else {
-            return false;
-        };
+        let word = self.table.claim(page, word, Word::new(State::Busy))?;
         let position = word.position();
         self.map_frames(page, self.area.address(position), 1);
         self.area.leave_empty(Run { start: position, count: 1 });
         policy.access(word.slot());
         Counters::add(&self.counters.soft_faults, 1);
-        if word.prefetched() {
-            Counters::add(&self.counters.prefetched_used, 1);
-        }
-        let word = word.in_state(State::Resident).with_position(0);
-        self.publish_absent(page, word.with_writable().without_prefetched());
-        self.wake(page, 1);
-        true
+        let mapped = word.in_state(State::Resident).with_position(0);
+        self.publish_absent(page, mapped.with_writable().without_prefetched());
+        Some(word)
+    }
+
+    /// A page that had been prefetched and kept unmapped was used: the time to fetch what follows.
+    fn used(&self, w: &mut Worker, page: u64) -> Outcome {
+        Counters::add(&self.counters.prefetched_used, 1);
+        let mut plan = PrefetchPlan::new();
+        self.lock_prefetcher().fault(PageId(page), FaultKind::Used, &mut plan);
+        if plan.is_empty() { Ok(()) } else { self.start_flights(w, &plan) }
     }
 
     /// Serves the first touch of a page, and of untouched neighbours that are likely to be next.
@@ -157,7 +162,7 @@ impl Pager {
             return Ok(());
         }
         Counters::add(&self.counters.late_hits, 1);
-        let mut plan = farside_policy::prefetch::PrefetchPlan::new();
+        let mut plan = PrefetchPlan::new();
         self.lock_prefetcher().fault(PageId(page), FaultKind::Late, &mut plan);
         match self.flights.take_with(page) {
             Some(flight) => self.complete(w, flight),

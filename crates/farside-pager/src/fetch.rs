@@ -1,6 +1,8 @@
 //! Fetching: the demanded page, and what the prefetcher foresees with it.
 
-use farside_far::Ticket;
+use std::sync::atomic::Ordering::Relaxed;
+
+use farside_far::{FarError, Ticket};
 use farside_os::memory::PAGE;
 use farside_policy::prefetch::{FaultKind, PrefetchPlan};
 use farside_policy::replacement::Arrival;
@@ -9,6 +11,7 @@ use farside_trace::PageId;
 use crate::counters::Counters;
 use crate::flight::Flight;
 use crate::frames::Run;
+use crate::frames::bytes_at;
 use crate::pager::{BATCH, Outcome, Pager, Worker};
 use crate::word::{State, Word};
 
@@ -32,29 +35,29 @@ impl Pager {
         let follows = plan.runs().next().is_some_and(|run| run.first.0 == page + 1);
         let outcome = if plan.is_empty() {
             self.fetch_single(w, page)
+        } else if !self.store.is_instant() {
+            self.fetch_ahead(w, page, &plan)
+        } else if follows {
+            self.fetch_with_run(w, page, &plan)
         } else {
-            let ticket = match self.store.begin_read(page, 1) {
-                Ok(ticket) => ticket,
-                Err(error) => {
-                    self.publish_absent(page, Word::new(State::Far).with_stored());
-                    return Err(error);
-                }
-            };
-            if ticket.ready_at == 0 && follows {
-                self.fetch_with_run(w, page, &plan)
-            } else {
-                let at_once = ticket.ready_at == 0;
-                if at_once {
-                    self.fetch_ticket(w, page, ticket)
-                        .and_then(|()| self.start_flights(w, &plan, at_once))
-                } else {
-                    let started = self.start_flights(w, &plan, at_once);
-                    self.fetch_ticket(w, page, ticket).and(started)
-                }
-            }
+            self.fetch_single(w, page).and_then(|()| self.start_flights(w, &plan))
         };
         self.counters.record_fault_ns(self.space.now_ns() - started);
         outcome
+    }
+
+    /// Sends for the demanded page first, then for what is foreseen, and waits for the first alone.
+    fn fetch_ahead(&self, w: &mut Worker, page: u64, plan: &PrefetchPlan) -> Outcome {
+        match self.store.begin_read(page, 1) {
+            Ok(ticket) => {
+                let started = self.start_flights(w, plan);
+                self.fetch_ticket(w, page, ticket).and(started)
+            }
+            Err(error) => {
+                self.publish_absent(page, Word::new(State::Far).with_stored());
+                Err(error)
+            }
+        }
     }
 
     fn fetch_single(&self, w: &mut Worker, page: u64) -> Outcome {
@@ -148,7 +151,7 @@ impl Pager {
         first: u64,
         most: u64,
         demanded: Option<u64>,
-    ) -> Result<u64, farside_far::FarError> {
+    ) -> Result<u64, FarError> {
         if most < MOVE_FROM {
             let least = u64::from(demanded == Some(first));
             let got = self.acquire(w, most, least)?;
@@ -214,7 +217,7 @@ impl Pager {
         let src = self.area.address(run.start);
         let read = self.store.begin_read(first, run.count).and_then(|ticket| {
             // SAFETY: spare frames are out of the program's reach, and these are ours.
-            let bytes = unsafe { self.space.frame_bytes(src, count as usize * PAGE) };
+            let bytes = unsafe { bytes_at(src, count as usize * PAGE) };
             self.store.finish_read(ticket, bytes)
         });
         if let Err(error) = read {
@@ -242,8 +245,8 @@ impl Pager {
         if self.exact_prefetch_count {
             return count - u64::from(demanded.is_some());
         }
-        let sampled = count >= 16 && self.space.now_ns() / 64 % SAMPLE_EVERY == 0;
-        u64::from(sampled)
+        let runs = self.runs.fetch_add(1, Relaxed);
+        u64::from(count >= 16 && runs.is_multiple_of(SAMPLE_EVERY))
     }
 
     /// Ends the transition of a prefetched page whose frame stays in the frame area.
@@ -262,38 +265,50 @@ impl Pager {
         }
     }
 
-    /// Sends for the pages of a plan without waiting for them, or fetches them if that takes no time.
-    fn start_flights(&self, w: &mut Worker, plan: &PrefetchPlan, at_once: bool) -> Outcome {
-        let busy = Word::new(State::Busy);
+    /// Fetches the pages of a plan: at once if that takes no time, else without waiting for them.
+    pub(crate) fn start_flights(&self, w: &mut Worker, plan: &PrefetchPlan) -> Outcome {
         for run in plan.runs() {
-            let mut at = run.first.0;
             let end = run.end().min(self.table.pages());
+            let mut at = run.first.0;
             while at < end {
-                if at_once {
-                    let count = self.claim_far(at, (end - at).min(BATCH as u64), busy);
-                    if count > 0 {
-                        self.fetch_run(w, at, count, None)?;
+                let step = if self.store.is_instant() {
+                    self.fetch_now(w, at, end - at)?
+                } else {
+                    match self.start_flight(w, at, end - at)? {
+                        Some(step) => step,
+                        None => return Ok(()),
                     }
-                    at += count.max(1);
-                    continue;
-                }
-                let most = (end - at).min(FLIGHT_PAGES);
-                let got = self.acquire(w, most, 0)?;
-                let count = self.claim_far(at, got, busy.with_flight());
-                self.budget.give(got - count);
-                if got == 0 {
-                    return Ok(());
-                }
-                if count > 0 {
-                    match self.store.begin_read(at, count as u32) {
-                        Ok(ticket) => self.flights.start(Flight { ticket }),
-                        Err(error) => return self.restore_far(at, count, error),
-                    }
-                }
-                at += count.max(1);
+                };
+                at += step;
             }
         }
         Ok(())
+    }
+
+    /// Fetches far pages from `first` on; returns how far it came.
+    fn fetch_now(&self, w: &mut Worker, first: u64, most: u64) -> Result<u64, FarError> {
+        let count = self.claim_far(first, most.min(BATCH as u64), Word::new(State::Busy));
+        if count > 0 {
+            self.fetch_run(w, first, count, None)?;
+        }
+        Ok(count.max(1))
+    }
+
+    /// Sends for far pages from `first` on; returns how far it came, or `None` if there is no room.
+    fn start_flight(&self, w: &mut Worker, first: u64, most: u64) -> Result<Option<u64>, FarError> {
+        let got = self.acquire(w, most.min(FLIGHT_PAGES), 0)?;
+        let count = self.claim_far(first, got, Word::new(State::Busy).with_flight());
+        self.budget.give(got - count);
+        if got == 0 {
+            return Ok(None);
+        }
+        if count > 0 {
+            match self.store.begin_read(first, count as u32) {
+                Ok(ticket) => self.flights.start(Flight { ticket }),
+                Err(error) => return self.restore_far(first, count, error).map(|()| None),
+            }
+        }
+        Ok(Some(count.max(1)))
     }
 
     /// Completes a flight taken from the list: waits for its data and maps it.

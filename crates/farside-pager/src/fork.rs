@@ -16,6 +16,7 @@ use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
 
 use crate::counters::Counters;
+use crate::frames::bytes_at;
 use crate::pager::{Pager, Worker};
 use crate::service::{Service, stop};
 use crate::table::BLOCK_TOUCHED;
@@ -24,43 +25,61 @@ use crate::word::{State, Word};
 /// Most pages that the parent serves for a child before its own pager runs.
 const MAX_SERVED: usize = 500;
 
+/// A fork under way. Everything that is needed between the fork and the child's start is made before:
+/// the forking thread may hold the allocator's locks.
+struct Underway {
+    parent_end: OwnedFd,
+    child_end: Option<OwnedFd>,
+    /// A page on its way to the child.
+    page: Box<[u8; PAGE]>,
+    /// What the child is told: a byte, then the numbers of the pages it was served, 8 bytes each.
+    message: Vec<u8>,
+}
+
+/// A fork was announced, and its child is not taken care of yet.
+const EXPECTED: u32 = 1;
+
+/// Without a sign of a child for so long, the fork has failed.
+const FAILED_AFTER_NS: u64 = 2_000_000_000;
+
 /// Forks under way.
 #[derive(Default)]
 pub(crate) struct Forks {
-    ends: Mutex<Option<(OwnedFd, OwnedFd)>>,
-    /// 1 while the child is being taken care of.
-    busy: AtomicU32,
+    underway: Mutex<Option<Underway>>,
+    /// [`EXPECTED`] from before the fork until the child has been taken care of, else 0.
+    state: AtomicU32,
 }
 
 impl Forks {
-    fn lock(&self) -> MutexGuard<'_, Option<(OwnedFd, OwnedFd)>> {
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<Underway>> {
+        self.underway.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The kernel says that this process forked, and hands out the child's descriptor.
     pub(crate) fn forked(&self, service: &Service, child: RawFd) {
         // SAFETY: the kernel made the descriptor for the reader of the message.
         let child = Userfault::of_child(unsafe { OwnedFd::from_raw_fd(child) });
-        let end = self.lock().as_ref().and_then(|(parent, _)| parent.try_clone().ok());
-        if let Some(end) = end {
-            self.busy.store(1, Ordering::Release);
+        let mut underway = self.lock();
+        if let Some(underway) = &mut *underway {
             // A child that dies or executes something else needs nothing more.
-            let _ = hand_over(service, child, &end);
-            self.busy.store(0, Ordering::Release);
-            thread::futex_wake(&self.busy, 1);
+            let _ = hand_over(service, child, underway);
         } else {
             // Made by a bare system call, without our preparation. Its far pages must never read as
             // zeros, so the descriptor stays open: the child sees what was local, and waits for ever
             // for what was not.
             std::mem::forget(child);
         }
+        drop(underway);
+        self.state.store(0, Ordering::Release);
+        thread::futex_wake(&self.state, 1);
     }
 }
 
 /// Serves the child's faults until its pager takes over, then passes the descriptor on.
-fn hand_over(service: &Service, child: Userfault, end: &OwnedFd) -> Result<(), OsError> {
-    let mut served = Vec::new();
-    let mut buffer = vec![0u8; PAGE];
+fn hand_over(service: &Service, child: Userfault, underway: &mut Underway) -> Result<(), OsError> {
+    // Only the child may hold its end now, so that its death is seen.
+    underway.child_end = None;
+    let end = underway.parent_end.as_fd();
     loop {
         let ready = thread::wait_readable(&[end.as_raw_fd(), child.raw()], 1000)?;
         if ready[0] != 0 {
@@ -70,19 +89,23 @@ fn hand_over(service: &Service, child: Userfault, end: &OwnedFd) -> Result<(), O
         let n = child.read(&mut messages)?;
         for message in &messages[..n] {
             if let Event::Fault { address, .. } = message.event() {
-                serve_child(service.pager, &child, address & !(PAGE - 1), &mut buffer, &mut served);
+                let page = &mut *underway.page;
+                serve_child(
+                    service.pager,
+                    &child,
+                    address & !(PAGE - 1),
+                    page,
+                    &mut underway.message,
+                );
             }
         }
     }
     let mut hello = [0u8; 1];
-    if socket::receive(end.as_fd(), &mut hello)?.0 == 0 {
+    if socket::receive(end, &mut hello)?.0 == 0 {
         return Ok(());
     }
-    let list: Vec<u8> = served.iter().flat_map(|page: &u64| page.to_le_bytes()).collect();
-    let mut message = vec![1u8];
-    message.extend(list);
     let fd = child.into_fd();
-    socket::send(end.as_fd(), &message, &[fd.as_raw_fd()])
+    socket::send(end, &underway.message, &[fd.as_raw_fd()])
 }
 
 /// Maps one page in the child, from the state at the time of the fork, which the closed gate keeps.
@@ -90,8 +113,8 @@ fn serve_child(
     pager: &Pager,
     child: &Userfault,
     address: usize,
-    buffer: &mut [u8],
-    served: &mut Vec<u64>,
+    buffer: &mut [u8; PAGE],
+    served: &mut Vec<u8>,
 ) {
     if !pager.contains(address) {
         return;
@@ -111,9 +134,7 @@ fn serve_child(
         }
         State::Watched => {
             // SAFETY: the frame is out of reach, and nothing changes it while the gate is closed.
-            buffer.copy_from_slice(unsafe {
-                pager.space.frame_bytes(pager.area.address(word.position()), PAGE)
-            });
+            buffer.copy_from_slice(unsafe { bytes_at(pager.area.address(word.position()), PAGE) });
         }
         State::Untouched | State::Zero => {}
         State::Resident | State::Busy | State::Foreign => {
@@ -124,9 +145,9 @@ fn serve_child(
     }
     // SAFETY: the buffer is a page of ours, the destination the child's copy of a managed page.
     if unsafe { child.copy(address, buffer.as_ptr() as usize, PAGE, false, true) }.is_ok()
-        && served.len() < MAX_SERVED
+        && served.len() + 8 <= served.capacity()
     {
-        served.push(page);
+        served.extend_from_slice(&page.to_le_bytes());
     }
 }
 
@@ -137,7 +158,17 @@ impl Service {
         pager.gate.close();
         let result = self.finish_flights().and_then(|()| pager.store.before_fork());
         match (result, socket::pair()) {
-            (Ok(()), Ok(ends)) => *self.forks.lock() = Some(ends),
+            (Ok(()), Ok((parent_end, child_end))) => {
+                self.forks.state.store(EXPECTED, Ordering::Release);
+                let mut message = Vec::with_capacity(1 + MAX_SERVED * 8);
+                message.push(1);
+                *self.forks.lock() = Some(Underway {
+                    parent_end,
+                    child_end: Some(child_end),
+                    page: Box::new([0; PAGE]),
+                    message,
+                });
+            }
             (Err(error), _) => stop(&error),
             (_, Err(error)) => stop(&FarError::Os(error)),
         }
@@ -158,17 +189,14 @@ impl Service {
 
     /// The fork is over, and this is the parent.
     pub fn after_fork_in_parent(&self) {
-        if let Some((_, child_end)) = self.forks.lock().as_mut().map(|ends| (&ends.0, &ends.1)) {
-            // Only the child may hold its end now, so that its death is seen.
-            let null = child_end.as_raw_fd();
-            // SAFETY: shuts down nothing: duplicating over the descriptor closes this process's copy.
-            unsafe { close_early(null) };
+        // If there is a child its event has been read; if there is none nothing will ever be heard.
+        let give_up = thread::now_ns() + FAILED_AFTER_NS;
+        while self.forks.state.load(Ordering::Acquire) == EXPECTED && thread::now_ns() < give_up {
+            thread::futex_wait(&self.forks.state, EXPECTED, Some(1_000_000));
         }
-        while self.forks.busy.load(Ordering::Acquire) == 1 {
-            thread::futex_wait(&self.forks.busy, 1, Some(1_000_000));
-        }
-        self.forks.lock().take();
-        self.pager.store.after_fork_in_parent(true);
+        self.forks.state.store(0, Ordering::Release);
+        let forked = self.forks.lock().take().is_some_and(|fork| fork.child_end.is_none());
+        self.pager.store.after_fork_in_parent(forked);
         self.pager.gate.open();
     }
 
@@ -177,8 +205,10 @@ impl Service {
     pub fn after_fork_in_child(&'static self, link: OwnedFd) -> Result<(), FarError> {
         let pager = self.pager;
         let lost = || FarError::NodeLost;
-        let (parent_end, end) = self.forks.lock().take().ok_or_else(lost)?;
-        drop(parent_end);
+        self.forks.state.store(0, Ordering::Release);
+        let underway = self.forks.lock().take().ok_or_else(lost)?;
+        drop(underway.parent_end);
+        let end = underway.child_end.ok_or_else(lost)?;
         socket::send(end.as_fd(), &[1], &[])?;
         let mut message = vec![0u8; 1 + MAX_SERVED * 8];
         let (n, mut fds) = socket::receive(end.as_fd(), &mut message)?;
@@ -222,26 +252,5 @@ impl Service {
         let slot = policy.insert(PageId(page), Arrival::Demand);
         let new = word.in_state(State::Resident).with_position(0).with_writable().with_slot(slot);
         pager.table.publish(page, new.without_waiters());
-    }
-}
-
-/// Closes a descriptor whose owner will be dropped later, by putting `/dev/null` in its place.
-///
-/// # Safety
-/// The caller owns the descriptor, and nobody uses it for communication any more.
-unsafe fn close_early(fd: RawFd) {
-    let path = c"/dev/null";
-    // SAFETY: the path is a valid C string; the descriptor is the caller's.
-    unsafe {
-        let null = libc::syscall(
-            libc::SYS_openat,
-            libc::AT_FDCWD,
-            path.as_ptr(),
-            libc::O_RDONLY | libc::O_CLOEXEC,
-        );
-        if null >= 0 {
-            libc::syscall(libc::SYS_dup3, null, fd, libc::O_CLOEXEC);
-            libc::syscall(libc::SYS_close, null);
-        }
     }
 }

@@ -7,6 +7,16 @@ use farside_os::memory::PAGE;
 
 use crate::counters::Counters;
 
+/// The bytes of present pages.
+///
+/// # Safety
+/// All pages of the range must be present, writable, and out of reach of everybody else while the
+/// slice lives: in the frame area, or in a worker's own memory.
+pub unsafe fn bytes_at<'a>(addr: usize, len: usize) -> &'a mut [u8] {
+    // SAFETY: the caller vouches for presence and exclusiveness.
+    unsafe { std::slice::from_raw_parts_mut(addr as *mut u8, len) }
+}
+
 /// The budget of frames: every frame that holds program data or waits in the frame area counts.
 pub struct Budget {
     limit: AtomicU64,
@@ -105,11 +115,8 @@ struct Positions {
 impl FrameArea {
     /// An area of `positions` (a multiple of 64) empty positions at address `base`.
     pub fn new(base: usize, positions: u32) -> Self {
-        let inner = Positions {
-            taken: vec![0; positions as usize / 64],
-            cursor: 0,
-            spare: Vec::new(),
-        };
+        let inner =
+            Positions { taken: vec![0; positions as usize / 64], cursor: 0, spare: Vec::new() };
         Self { base, inner: Mutex::new(inner) }
     }
 
@@ -150,9 +157,11 @@ impl FrameArea {
         let mut inner = self.lock();
         // The last run is the one most likely to be warm in the caches; a longer one further down
         // serves a batch better.
-        let index = inner.spare.iter().rposition(|run| run.count >= want).or_else(|| {
-            (0..inner.spare.len()).max_by_key(|index| inner.spare[*index].count)
-        })?;
+        let index = inner
+            .spare
+            .iter()
+            .rposition(|run| run.count >= want)
+            .or_else(|| (0..inner.spare.len()).max_by_key(|index| inner.spare[*index].count))?;
         let run = &mut inner.spare[index];
         let taken = Run { start: run.start, count: want.min(run.count) };
         run.start += taken.count;
@@ -162,7 +171,6 @@ impl FrameArea {
         }
         Some(taken)
     }
-
 }
 
 impl Positions {

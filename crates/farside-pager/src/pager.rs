@@ -76,6 +76,8 @@ pub struct Pager {
     pub(crate) reclaiming: Mutex<()>,
     pub(crate) exact_prefetch_count: bool,
     pub(crate) tag_seed: u64,
+    /// Runs prefetched, for sampling.
+    pub(crate) runs: AtomicU64,
     limit: Limit,
     touched: AtomicU64,
 }
@@ -131,6 +133,7 @@ impl Pager {
             reclaiming: Mutex::new(()),
             exact_prefetch_count: parts.exact_prefetch_count,
             tag_seed: parts.tag_seed,
+            runs: AtomicU64::new(0),
             limit: parts.limit,
             touched: AtomicU64::new(0),
         }

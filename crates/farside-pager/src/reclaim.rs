@@ -10,6 +10,7 @@ use twox_hash::XxHash3_64;
 
 use crate::counters::Counters;
 use crate::frames::Run;
+use crate::frames::bytes_at;
 use crate::pager::{BATCH, Pager, RECLAIM_BATCH, Worker};
 use crate::word::{State, Word};
 
@@ -167,7 +168,9 @@ impl Pager {
                     self.area.leave_empty(Run { start: position, count: 1 });
                     self.publish_absent(owned.page, owned.word.with_writable());
                 } else {
-                    let word = owned.word.in_state(State::Watched).with_position(position);
+                    // Whether a page that was mapped has been used is not known.
+                    let word = owned.word.in_state(State::Watched).without_prefetched();
+                    let word = word.with_position(position);
                     self.publish_absent(owned.page, word);
                 }
             }
@@ -202,7 +205,11 @@ impl Pager {
                     };
                     let want = run_length(rest, BATCH, alike);
                     match self.area.take_empty(want as u32) {
-                        Some(run) => self.unmap_victims(&rest[..run.count as usize], run, &mut scratch.unmapped),
+                        Some(run) => self.unmap_victims(
+                            &rest[..run.count as usize],
+                            run,
+                            &mut scratch.unmapped,
+                        ),
                         None => {
                             self.keep(owned);
                             1
@@ -277,8 +284,7 @@ impl Pager {
     fn settle(&self, staged: Staged) -> Result<u64, FarError> {
         let count = staged.run.count as usize;
         // SAFETY: the frames are out of the program's reach and belong to this reclaim.
-        let bytes =
-            unsafe { self.space.frame_bytes(self.area.address(staged.run.start), count * PAGE) };
+        let bytes = unsafe { bytes_at(self.area.address(staged.run.start), count * PAGE) };
         let mut write_from = None;
         for i in 0..=count {
             let fate = (i < count).then(|| {

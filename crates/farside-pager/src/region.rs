@@ -63,7 +63,8 @@ impl FreeRanges {
         let mut at = first;
         let end = first + count;
         while at < end {
-            if let Some((start, len)) = self.by_start.range(..=at).next_back().map(|(s, l)| (*s, *l))
+            if let Some((start, len)) =
+                self.by_start.range(..=at).next_back().map(|(s, l)| (*s, *l))
                 && start + len > at
             {
                 at = start + len;

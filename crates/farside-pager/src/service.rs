@@ -30,6 +30,9 @@ const MAX_HANDLERS: usize = 32;
 /// Messages read at once.
 const MESSAGES: usize = 32;
 
+/// Most faults that are read ahead of their turn. While a process forks nothing may be allocated.
+const MAX_FAULTS: usize = 4096;
+
 /// Faults served between two looks at where the faulting thread runs.
 const LOOK_EVERY: u32 = 64;
 
@@ -68,11 +71,7 @@ impl Service {
     pub fn new(pager: &'static Pager, space: Arc<KernelSpace>, hook: ThreadHook) -> Self {
         let duties = thread::allowed_processors(MAX_HANDLERS)
             .into_iter()
-            .map(|processor| Duty {
-                processor,
-                on: AtomicU32::new(0),
-                thread: AtomicU32::new(0),
-            })
+            .map(|processor| Duty { processor, on: AtomicU32::new(0), thread: AtomicU32::new(0) })
             .collect();
         Self {
             pager,
@@ -247,7 +246,7 @@ impl Desk {
         Self {
             worker,
             messages: [RawMessage::default(); MESSAGES],
-            faults: Vec::with_capacity(MESSAGES),
+            faults: Vec::with_capacity(MAX_FAULTS),
             since_look: 0,
             strangers: 0,
         }
@@ -311,6 +310,9 @@ impl Desk {
         // The descriptor is looked at now and then, since another thread may read the event.
         let _ = thread::wait_readable(&[service.uffd()], 1);
         let mut messages = [RawMessage::default(); MESSAGES];
+        if self.faults.len() + MESSAGES > self.faults.capacity() {
+            return;
+        }
         let n = service.space.uffd().read(&mut messages).unwrap_or(0);
         for message in &messages[..n] {
             match message.event() {

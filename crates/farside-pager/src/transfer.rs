@@ -5,6 +5,7 @@ use farside_os::userfault::Partial;
 
 use crate::counters::Counters;
 use crate::frames::Run;
+use crate::frames::bytes_at;
 use crate::pager::Pager;
 
 /// How often a frame that the kernel holds is made our own before it counts as pinned.
@@ -30,7 +31,8 @@ impl Pager {
                     let moved = (partial.done / PAGE) as u64;
                     done += moved;
                     tries = if moved > 0 { 0 } else { tries + 1 };
-                    if done < count && self.mend_map(first + done, src + done as usize * PAGE, partial, tries)
+                    if done < count
+                        && self.mend_map(first + done, src + done as usize * PAGE, partial, tries)
                     {
                         done += 1;
                         tries = 0;
@@ -60,7 +62,7 @@ impl Pager {
             _ => {
                 Counters::add(&self.counters.move_fallbacks, 1);
                 // SAFETY: the frame is out of the program's reach and belongs to this transition.
-                let bytes = unsafe { self.space.frame_bytes(src, PAGE) };
+                let bytes = unsafe { bytes_at(src, PAGE) };
                 self.copy_pages(page, bytes, false);
                 self.discard_frame(src);
                 true
