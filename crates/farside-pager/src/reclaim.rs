@@ -194,16 +194,16 @@ impl Pager {
                     push_staged(&mut scratch.unmapped, owned, run);
                     1
                 }
-                _ if !owned.word.writable() && owned.word.stored() => {
+                _ if is_clean(owned.word) && run_length(rest, MOVE_FROM, is_clean) < MOVE_FROM => {
                     push_range(&mut scratch.drops, self.address(owned.page));
                     scratch.dropped.push(owned);
                     1
                 }
                 _ => {
-                    let alike = |word: Word| {
-                        word.state() == State::Resident && (word.writable() || !word.stored())
-                    };
-                    let want = run_length(rest, BATCH, alike);
+                    let clean = is_clean(owned.word);
+                    let want = run_length(rest, BATCH, |word| {
+                        word.state() == State::Resident && is_clean(word) == clean
+                    });
                     match self.area.take_empty(want as u32) {
                         Some(run) => self.unmap_victims(
                             &rest[..run.count as usize],
@@ -369,6 +369,15 @@ impl Pager {
         Ok(())
     }
 }
+
+/// Whether the far store certainly has the content of a mapped page.
+fn is_clean(word: Word) -> bool {
+    word.state() == State::Resident && word.stored() && !word.writable()
+}
+
+/// Clean victims are dropped, many scattered ones in one call; runs from this length on are moved out
+/// instead, which is cheaper still and leaves their frames for the next fetch.
+const MOVE_FROM: usize = 8;
 
 /// What becomes of a victim's content.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
