@@ -110,7 +110,6 @@ struct RunArguments {
     #[arg(
         required = true,
         trailing_var_arg = true,
-        allow_hyphen_values = true,
         value_names = ["PROGRAM", "ARGUMENTS"],
         num_args = 1..,
     )]
