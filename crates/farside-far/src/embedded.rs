@@ -164,6 +164,10 @@ impl Embedded {
 }
 
 impl FarStore for Embedded {
+    fn is_instant(&self) -> bool {
+        self.link.is_free()
+    }
+
     fn begin_read(&self, first: u64, count: u32) -> Result<Ticket, FarError> {
         self.check()?;
         let ready_at = self.link.request(count as usize * PAGE);

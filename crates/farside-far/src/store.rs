@@ -40,6 +40,9 @@ pub enum FarError {
 /// methods may be called from several threads at once; the caller sees to it that no two calls
 /// concern the same page at the same time.
 pub trait FarStore: Send + Sync {
+    /// Whether reads take no longer than copying: there is nothing to gain by not waiting for them.
+    fn is_instant(&self) -> bool;
+
     /// Asks for `count` pages from `first` on.
     fn begin_read(&self, first: u64, count: u32) -> Result<Ticket, FarError>;
 

@@ -1,6 +1,6 @@
 //! The address-space seam: what the pager may do to pages, and the kernel's implementation of it.
 
-use crate::memory::{self, PAGE};
+use crate::memory;
 use crate::userfault::{Partial, Userfault};
 use crate::{OsError, Result};
 
@@ -8,7 +8,8 @@ use crate::{OsError, Result};
 /// state machine runs on the kernel and in the seeded simulator.
 ///
 /// Addresses are page-aligned and lie in ranges the pager owns: the far region, or the frame area from
-/// which and to which frames are moved. All lengths are in bytes, multiples of [`PAGE`].
+/// which and to which frames are moved. All lengths are in bytes, multiples of the page size. Present pages
+/// are ordinary memory at their address, in the kernel's implementation as in any other.
 pub trait AddressSpace: Send + Sync {
     /// Copies `src` to absent pages at `dst`, write-protected if `protect`, and wakes waiters there.
     fn copy_in(&self, dst: usize, src: &[u8], protect: bool) -> std::result::Result<(), Partial>;
@@ -38,16 +39,11 @@ pub trait AddressSpace: Send + Sync {
     /// Makes the frame of a present page this process's own, by breaking copy-on-write sharing.
     fn unshare(&self, addr: usize, len: usize) -> Result<()>;
 
-    /// The bytes of frames that the program cannot reach: the frame area, or a range whose access is
-    /// otherwise excluded.
-    ///
-    /// # Safety
-    /// All pages of the range must be present and out of reach of everybody else while the slice
-    /// lives.
-    unsafe fn frame_bytes(&self, addr: usize, len: usize) -> &mut [u8];
-
     /// Reads present pages whatever protection the program gave them.
     fn read_protected(&self, addr: usize, into: &mut [u8]) -> Result<()>;
+
+    /// Puts a freshly mapped range of the region under management.
+    fn manage(&self, addr: usize, len: usize) -> Result<()>;
 
     /// Nanoseconds of a monotonic clock.
     fn now_ns(&self) -> u64;
@@ -163,12 +159,6 @@ impl AddressSpace for KernelSpace {
         memory::populate(addr, len, "a shared page")
     }
 
-    unsafe fn frame_bytes(&self, addr: usize, len: usize) -> &mut [u8] {
-        debug_assert!(addr.is_multiple_of(PAGE));
-        // SAFETY: the caller vouches for presence and exclusiveness.
-        unsafe { std::slice::from_raw_parts_mut(addr as *mut u8, len) }
-    }
-
     fn read_protected(&self, addr: usize, into: &mut [u8]) -> Result<()> {
         let path = c"/proc/self/mem";
         // SAFETY: the path is a valid C string and the descriptor is closed below.
@@ -184,6 +174,10 @@ impl AddressSpace for KernelSpace {
         // SAFETY: a fresh descriptor nobody else owns.
         let file: std::os::fd::OwnedFd = unsafe { std::os::fd::FromRawFd::from_raw_fd(fd as i32) };
         memory::read_at(std::os::fd::AsFd::as_fd(&file), addr as u64, into, "/proc/self/mem")
+    }
+
+    fn manage(&self, addr: usize, len: usize) -> Result<()> {
+        self.uffd.register(addr, len, true)
     }
 
     fn now_ns(&self) -> u64 {

@@ -27,9 +27,48 @@ pub fn processor() -> usize {
     usize::try_from(cpu).unwrap_or(0)
 }
 
-/// Number of processors this process may use.
-pub fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, |n| n.get())
+/// The processors the calling thread may use, at most `most` of them.
+pub fn allowed_processors(most: usize) -> Vec<usize> {
+    let mut set = [0u64; 128];
+    // SAFETY: the mask is valid for writes of the size that is passed.
+    let filled = unsafe {
+        libc::syscall(libc::SYS_sched_getaffinity, 0, size_of_val(&set), set.as_mut_ptr())
+    };
+    if filled <= 0 {
+        return vec![processor()];
+    }
+    let bit_set = |cpu: &usize| set[cpu / 64] >> (cpu % 64) & 1 == 1;
+    (0..set.len() * 64).filter(bit_set).take(most).collect()
+}
+
+/// The processor on which a thread of this process runs, or ran last.
+pub fn processor_of(thread: u32) -> Option<usize> {
+    let mut path = [0u8; 40];
+    {
+        use std::io::Write as _;
+        let mut rest = &mut path[..39];
+        write!(rest, "/proc/self/task/{thread}/stat").ok()?;
+    }
+    // SAFETY: the path ends in a zero byte, and the descriptor is closed below.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_openat,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::O_RDONLY | libc::O_CLOEXEC,
+        )
+    };
+    if fd < 0 {
+        return None;
+    }
+    let mut text = [0u8; 512];
+    // SAFETY: the buffer is valid for writes of its length.
+    let n = unsafe { libc::syscall(libc::SYS_read, fd, text.as_mut_ptr(), text.len()) };
+    // SAFETY: the descriptor is ours and not used again.
+    unsafe { libc::syscall(libc::SYS_close, fd) };
+    let text = std::str::from_utf8(text.get(..usize::try_from(n).ok()?)?).ok()?;
+    // The name in parentheses may hold spaces; the processor is field 39, the 37th behind the name.
+    text.rsplit_once(')')?.1.split_ascii_whitespace().nth(36)?.parse().ok()
 }
 
 /// Binds the calling thread to one processor.
@@ -46,8 +85,8 @@ pub fn bind_to(processor: usize) -> Result<()> {
     check(result, "sched_setaffinity", "a handler thread").map(drop)
 }
 
-/// Sets the calling thread's scheduling class.
-pub fn set_class(class: Class) -> Result<()> {
+/// Sets the scheduling class of a thread of this process, 0 for the calling one.
+pub fn set_class(thread: u32, class: Class) -> Result<()> {
     let policy = match class {
         Class::Normal => libc::SCHED_OTHER,
         Class::Idle => libc::SCHED_IDLE,
@@ -55,7 +94,7 @@ pub fn set_class(class: Class) -> Result<()> {
     let priority = 0i32;
     // SAFETY: `sched_param` is one int, which the pointer is valid for.
     let result =
-        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, thread, policy, &raw const priority) };
     check(result, "sched_setscheduler", "a handler thread").map(drop)
 }
 

@@ -3,7 +3,8 @@
 //! The installed headers may be older than the kernel, so the constants of the kernel's documented
 //! ABI are repeated here.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::error::{check, last_errno};
 use crate::{OsError, Result};
@@ -144,7 +145,8 @@ pub struct Partial {
 /// A userfaultfd.
 #[derive(Debug)]
 pub struct Userfault {
-    fd: OwnedFd,
+    /// Owned; replaced in a forked child.
+    fd: AtomicI32,
     features: u64,
 }
 
@@ -156,7 +158,7 @@ impl Userfault {
         let fd = open_descriptor()?;
         let mut api = Api { api: UFFD_API, features: wanted, ioctls: 0 };
         ioctl(fd.as_raw_fd(), UFFDIO_API, &mut api, "UFFDIO_API", "userfaultfd")?;
-        Ok(Self { fd, features: wanted })
+        Ok(Self { fd: AtomicI32::new(fd.into_raw_fd()), features: wanted })
     }
 
     /// The feature bits that this kernel offers to this user.
@@ -167,9 +169,24 @@ impl Userfault {
         Ok(api.features)
     }
 
-    /// Wraps the descriptor of a forked child, received with [`Event::Fork`].
-    pub fn for_child(fd: OwnedFd, features: u64) -> Self {
-        Self { fd, features }
+    /// Wraps a descriptor received with [`Event::Fork`]: operations through it act on the child.
+    pub fn of_child(fd: OwnedFd) -> Self {
+        Self { fd: AtomicI32::new(fd.into_raw_fd()), features: 0 }
+    }
+
+    /// In a forked child: goes on with the descriptor that serves the child, instead of the parent's.
+    pub fn replace(&self, fd: OwnedFd) {
+        let old = self.fd.swap(fd.into_raw_fd(), Ordering::AcqRel);
+        // SAFETY: the descriptor was owned by this value and is not used again.
+        drop(unsafe { OwnedFd::from_raw_fd(old) });
+    }
+
+    /// Gives the descriptor up, for passing it on.
+    pub fn into_fd(self) -> OwnedFd {
+        let fd = self.raw();
+        std::mem::forget(self);
+        // SAFETY: the descriptor was owned by the value that was just forgotten.
+        unsafe { OwnedFd::from_raw_fd(fd) }
     }
 
     /// The features that were asked for at opening.
@@ -179,7 +196,7 @@ impl Userfault {
 
     /// The raw descriptor, for polling and passing on.
     pub fn raw(&self) -> RawFd {
-        self.fd.as_raw_fd()
+        self.fd.load(Ordering::Acquire)
     }
 
     /// Registers a range for missing pages, and for writes to protected ones if `protect`.
@@ -294,6 +311,13 @@ impl Userfault {
     pub fn wake(&self, addr: usize, len: usize) -> Result<()> {
         let mut arg = range(addr, len);
         ioctl(self.raw(), UFFDIO_WAKE, &mut arg, "UFFDIO_WAKE", "the far region")
+    }
+}
+
+impl Drop for Userfault {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is owned by this value and not used again.
+        drop(unsafe { OwnedFd::from_raw_fd(self.raw()) });
     }
 }
 
