@@ -37,3 +37,31 @@ fn text_ends_with_a_verdict() {
     let verdict = text.lines().last().unwrap();
     assert_eq!(verdict == "farside run works here", code(&output) == Some(0), "{text}");
 }
+
+#[test]
+fn a_user_without_permission_is_told_how_to_get_it() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65534;
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: a_user_without_permission_is_told_how_to_get_it: not root");
+        return;
+    }
+    // Where the command was built, that user may not look.
+    let public = tempfile::tempdir_in("/tmp").unwrap();
+    std::fs::set_permissions(public.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let copy = public.path().join("farside");
+    std::fs::copy(env!("CARGO_BIN_EXE_farside"), &copy).unwrap();
+    let farside = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(&copy);
+        command.args(arguments).uid(NOBODY).gid(NOBODY).current_dir("/").output().unwrap()
+    };
+    let doctor = farside(&["doctor"]);
+    assert_eq!(code(&doctor), Some(1));
+    let text = stdout(&doctor);
+    let verdict = text.lines().last().unwrap();
+    assert!(verdict.contains("to repair: sudo "), "{verdict}");
+    let run = farside(&["run", "true"]);
+    assert_eq!(code(&run), Some(125));
+    assert_eq!(support::stderr(&run), format!("farside: {verdict}\n"), "not the same message");
+}

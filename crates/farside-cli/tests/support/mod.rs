@@ -4,7 +4,7 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use tempfile::TempDir;
@@ -24,7 +24,7 @@ impl Farside {
     }
 
     /// `farside` with `arguments`. What it preloads is a library that does nothing, so that the test
-    /// is about the command alone; see [`with_preload`](Self::with_preload).
+    /// is about the command alone.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_farside"));
         for (name, _) in std::env::vars_os() {
@@ -54,16 +54,6 @@ impl Farside {
     /// `farside run -q -- sh -c SCRIPT`
     pub fn shell(&self, script: &str) -> Command {
         self.run(["sh", "-c", script])
-    }
-
-    /// The real library, or `None` with a note that `test` was skipped.
-    pub fn with_preload(test: &str) -> Option<PathBuf> {
-        let library = Path::new(env!("CARGO_BIN_EXE_farside")).with_file_name("libfarside.so");
-        let found = library.is_file().then_some(library);
-        if found.is_none() {
-            println!("skipped: {test}: libfarside.so was not built");
-        }
-        found
     }
 }
 
