@@ -29,6 +29,7 @@ fn bad_command_lines_end_with_code_2() {
         (vec!["run", "--config", "/no/such/file", "true"], vec!["/no/such/file"]),
         (vec!["run", "--stats", "/no/such/dir/file", "true"], vec!["/no/such/dir/file"]),
         (vec!["node", "--embedded", "--link", "99", "--far", "embedded:"], vec!["--link 99"]),
+        (vec!["run", "--local", "two\nlines\x1b[2J", "true"], vec!["--local two lines"]),
         (vec!["completions", "cobol"], vec!["cobol"]),
     ] {
         assert_refused(farside.command(arguments), 2, &words);
