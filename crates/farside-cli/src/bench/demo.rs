@@ -92,7 +92,7 @@ fn subject(
     let learnt = program.run(Place::Far(&all), shared, scratch)?;
     let footprint = learnt.stats.as_ref().and_then(|stats| stats.get("footprint_peak_bytes"));
     let footprint = footprint.ok_or_else(|| Failure::new("the counters lack a footprint"))? as u64;
-    let limit = (footprint * u64::from(args.local) / 100).max(1 << 20) & !4095;
+    let limit = ((footprint * u64::from(args.local)) / 100).max(1 << 20) & !4095;
     let options = ["--local".to_string(), limit.to_string()];
 
     progress.say(format!("{name}: plain"));

@@ -52,7 +52,7 @@ impl PagingArgs {
 
     /// Bytes of the array that may be resident.
     fn limit(&self) -> u64 {
-        self.bytes() * u64::from(self.local) / 100 & !4095
+        (self.bytes() * u64::from(self.local) / 100) & !4095
     }
 }
 

@@ -28,10 +28,13 @@ digest.update(x.tobytes())
 print(digest.hexdigest())
 "#;
 
+/// How long the interesting part of a run took, and what it wrote.
+type Timed = (Duration, Output);
+
 /// One program: its name and how to time one run of it.
 struct Real<'a> {
     name: &'static str,
-    time: Box<dyn Fn(Place<'_>) -> Result<(Duration, Output), Failure> + 'a>,
+    time: Box<dyn Fn(Place<'_>) -> Result<Timed, Failure> + 'a>,
 }
 
 /// Appends a row for each program that is installed.
@@ -166,7 +169,7 @@ fn serve(
     place: Place<'_>,
     shared: &Shared,
     scratch: &Scratch,
-) -> Result<(Duration, Output), Failure> {
+) -> Result<Timed, Failure> {
     let _ = std::fs::remove_file(socket);
     let (mut command, _) = server.command(place, shared, scratch)?;
     let child = command

@@ -139,19 +139,14 @@ struct Part {
 fn part(array: Array, pass: Pass, first: usize, count: usize, seed: u64, timed: bool) -> Part {
     let mut random = Random(seed);
     let mut sum = 0u64;
-    let mut latencies = Vec::new();
-    if timed {
-        // Touched now, so that recording a figure never faults.
-        latencies.resize(count, 0.0);
-    }
+    // Touched now, so that recording a figure never faults.
+    let mut latencies = vec![0.0; if timed { count } else { 0 }];
     for i in 0..count {
         let offset = if pass.random() { (random.next() % count as u64) as usize } else { i };
-        if timed {
-            let begin = Instant::now();
-            sum = sum.wrapping_add(array.access(first + offset, i, pass.writes()));
-            latencies[i] = begin.elapsed().as_nanos() as f64;
-        } else {
-            sum = sum.wrapping_add(array.access(first + offset, i, pass.writes()));
+        let begin = timed.then(Instant::now);
+        sum = sum.wrapping_add(array.access(first + offset, i, pass.writes()));
+        if let (Some(begin), Some(ns)) = (begin, latencies.get_mut(i)) {
+            *ns = begin.elapsed().as_nanos() as f64;
         }
     }
     latencies.retain(|&ns| ns >= LEAST_FAULT_NS);
