@@ -31,10 +31,13 @@ print(digest.hexdigest())
 /// How long the interesting part of a run took, and what it wrote.
 type Timed = (Duration, Output);
 
+/// Carries out one run and times it.
+type Timer<'a> = Box<dyn Fn(Place<'_>) -> Result<Timed, Failure> + 'a>;
+
 /// One program: its name and how to time one run of it.
 struct Real<'a> {
     name: &'static str,
-    time: Box<dyn Fn(Place<'_>) -> Result<Timed, Failure> + 'a>,
+    time: Timer<'a>,
 }
 
 /// Appends a row for each program that is installed.
