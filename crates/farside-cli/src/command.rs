@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::options::{Given, Layer, Options, Origin, PREFETCHERS, REPLACEMENTS};
-use crate::{Failure, doctor, generate, node, run, top};
+use crate::{Failure, bench, doctor, generate, node, run, top};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -48,14 +48,8 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Measure this machine.
-    Bench {
-        /// What to measure: mechanisms or paging.
-        name: String,
-        /// Print an array of objects instead of a table.
-        #[arg(long)]
-        json: bool,
-    },
+    /// Measure this machine, and what Farside makes of it.
+    Bench(bench::BenchArgs),
     /// Serve far pages; started by `farside run`.
     #[command(hide = true)]
     Node(node::Arguments),
@@ -180,15 +174,11 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Run(arguments) => run::run(&arguments.options()?, &arguments.command),
         Verb::Doctor { json } => doctor::doctor(json),
         Verb::Top { once, json } => top::top(once, json),
-        Verb::Bench { name, json } => bench(&name, json),
+        Verb::Bench(arguments) => Ok(bench::run(arguments)),
         Verb::Node(arguments) => node::node(&arguments),
         Verb::Completions { shell } => generate::completions(shell),
         Verb::Man { directory } => generate::manual(&directory),
     }
-}
-
-fn bench(name: &str, _json: bool) -> Result<ExitCode, Failure> {
-    Err(Failure::usage(format!("bench {name}: this build has no benchmarks")))
 }
 
 /// Help and version are printed as they are; anything else becomes one line.
