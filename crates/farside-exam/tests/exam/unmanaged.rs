@@ -18,8 +18,9 @@ fn unmanaged(program: &PathBuf) {
     }
     let far = run(Command::new(farside()).args(["run", "--local", "64M", "--"]).arg(program));
     assert_eq!((far.0, far.1), (plain.0, plain.1), "{}", far.2);
-    let warnings: Vec<&str> = far.2.lines().filter(|line| line.contains("warning")).collect();
-    assert_eq!(warnings.len(), 1, "one line of warning, not: {}", far.2);
+    assert_eq!(far.2.lines().count(), 1, "one line of warning, not: {}", far.2);
+    assert!(far.2.starts_with("farside: "), "{}", far.2);
+    assert!(far.2.contains("without far memory"), "{}", far.2);
 }
 
 #[test]
