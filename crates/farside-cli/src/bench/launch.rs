@@ -178,7 +178,7 @@ impl Program {
         if usage.code != 0 {
             return Err(Failure::new(format!("{} ended with code {}", name(), usage.code)));
         }
-        let stats = stats.map(|file| Stats::read(&file)).transpose()?;
+        let stats = stats.map(|file| Stats::of_managed_run(&file)).transpose()?;
         Ok(Outcome { stdout, wall, peak_resident: usage.peak_resident, stats })
     }
 }

@@ -1,6 +1,6 @@
 //! `farside bench`: what Farside's promises are held to, measured beside a partner in the same run.
 //!
-//! One file per benchmark. A benchmark returns [`row::Row`]s; everything else - repetition, medians,
+//! One file per benchmark. A benchmark returns rows; everything else - repetition, medians,
 //! the table, `--json` - is shared.
 
 mod demo;

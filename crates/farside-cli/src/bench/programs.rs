@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::launch::{Output, Place, Program, Scratch};
 use super::progress::Progress;
 use super::row::{Goal, Row, median};
+use super::stats::Stats;
 use super::{Failure, Shared, kernel, skip};
 
 /// The Python of the distribution, whose packages set-up installs.
@@ -174,7 +175,7 @@ fn serve(
     scratch: &Scratch,
 ) -> Result<Timed, Failure> {
     let _ = std::fs::remove_file(socket);
-    let (mut command, _) = server.command(place, shared, scratch)?;
+    let (mut command, stats) = server.command(place, shared, scratch)?;
     let child = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -191,7 +192,9 @@ fn serve(
         kernel::kill_process(child.id() as libc::pid_t);
     }
     kernel::wait_for(child.id() as libc::pid_t).map_err(|e| Failure::io("redis-server", &e))?;
-    Ok((outcome?, Output::default()))
+    let time = outcome?;
+    stats.map(|file| Stats::of_managed_run(&file)).transpose()?;
+    Ok((time, Output::default()))
 }
 
 /// Waits until somebody answers at `socket`.

@@ -12,12 +12,22 @@ pub(crate) struct Stats(Value);
 
 impl Stats {
     /// Reads a file of counters.
-    pub fn read(path: &Path) -> Result<Self, Failure> {
+    fn read(path: &Path) -> Result<Self, Failure> {
         let text = std::fs::read_to_string(path)
             .map_err(|e| Failure::io(format!("no counters in {}", path.display()), &e))?;
         let value = serde_json::from_str(&text)
             .map_err(|e| Failure::new(format!("bad counters in {}: {e}", path.display())))?;
         Ok(Self(value))
+    }
+
+    /// Reads the counters of a run, and insists that far memory was used in it: the figures of a program
+    /// that ran unmanaged would be those of a plain run.
+    pub fn of_managed_run(path: &Path) -> Result<Self, Failure> {
+        let stats = Self::read(path)?;
+        match stats.get("footprint_peak_bytes") {
+            Some(bytes) if bytes > 0.0 => Ok(stats),
+            _ => Err(Failure::new("a program under farside run made no use of far memory")),
+        }
     }
 
     /// The value of a counter for the whole run: the first occurrence from the top, so that totals

@@ -179,7 +179,6 @@ fn bad_command_lines_are_refused() {
         &["run", "--local", "-5M"],
         &["run", "--local", "0"],
         &["run", "--local", "4K"],
-        &["run", "--local", "900%"],
         &["run", "--local", "99999999999999999999G"],
         &["run", "--local", "64M", "--replacement", "clairvoyant"],
         &["run", "--local", "64M", "--prefetch", "guess"],
