@@ -33,10 +33,9 @@ impl Pager {
                     self.wake(page, 1);
                     return Ok(());
                 }
-                State::Busy if word.in_flight() => return self.late(w, page),
                 State::Busy => {
                     if self.table.wait_for(page) {
-                        return Ok(());
+                        return if word.in_flight() { self.late(w, page) } else { Ok(()) };
                     }
                 }
                 State::Untouched | State::Zero => {
@@ -68,9 +67,10 @@ impl Pager {
         }
         Counters::add(&self.counters.protection_faults, 1);
         self.writes.written();
-        // Should the page have been evicted meanwhile, the wake-up in this call makes the writer fault
-        // again.
-        let _ = self.space.allow_writes(self.address(page), PAGE);
+        // Should the page have been evicted meanwhile, or the call fail, the writer faults again.
+        if self.space.allow_writes(self.address(page), PAGE).is_err() {
+            self.wake(page, 1);
+        }
         true
     }
 
@@ -156,11 +156,8 @@ impl Pager {
         before.clamp(least, most).min(self.table.pages() - page)
     }
 
-    /// Serves a fault on a page that is on its way: completes the fetch here and now.
+    /// Serves a fault on a page that was on its way: completes the fetch here and now.
     fn late(&self, w: &mut Worker, page: u64) -> Outcome {
-        if !self.table.wait_for(page) {
-            return Ok(());
-        }
         Counters::add(&self.counters.late_hits, 1);
         let mut plan = PrefetchPlan::new();
         self.lock_prefetcher().fault(PageId(page), FaultKind::Late, &mut plan);

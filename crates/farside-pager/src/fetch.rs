@@ -103,20 +103,13 @@ impl Pager {
         count
     }
 
-    /// Brings in a demanded page and the run behind it in one batch, and then the other runs.
+    /// Brings in a demanded page and the run behind it in one batch, and then what else is foreseen.
     fn fetch_with_run(&self, w: &mut Worker, page: u64, plan: &PrefetchPlan) -> Outcome {
-        let busy = Word::new(State::Busy);
-        let mut runs = plan.runs();
-        let most = runs.next().map_or(0, |run| run.count).min(BATCH as u64 - 1);
-        let count = 1 + self.claim_far(page + 1, most, busy);
+        let most = plan.runs().next().map_or(0, |run| run.count).min(BATCH as u64 - 1);
+        let count = 1 + self.claim_far(page + 1, most, Word::new(State::Busy));
         self.fetch_run(w, page, count, Some(page))?;
-        for run in runs {
-            let count = self.claim_far(run.first.0, run.count.min(BATCH as u64), busy);
-            if count > 0 {
-                self.fetch_run(w, run.first.0, count, None)?;
-            }
-        }
-        Ok(())
+        // Pages that are here already divide a run; what lies behind them comes too.
+        self.start_flights(w, plan)
     }
 
     /// Brings in owned pages at once.
@@ -204,9 +197,11 @@ impl Pager {
             self.budget.give(count);
             return Err(error);
         }
-        self.copy_pages(first, w.bounce(count as usize), true);
+        let protect = self.writes.protect_next();
+        self.copy_pages(first, w.bounce(count as usize), protect);
         self.count_fetched(count, demanded, first);
         let word = Word::new(State::Resident).with_stored();
+        let word = if protect { word } else { word.with_writable() };
         self.publish_resident(first, count, word, Self::arrival(demanded));
         Ok(())
     }
@@ -309,6 +304,15 @@ impl Pager {
             }
         }
         Ok(Some(count.max(1)))
+    }
+
+    /// Completes the oldest flight, or follows a piece of advice; false if there is neither.
+    pub fn work_ahead(&self, w: &mut Worker) -> Result<bool, FarError> {
+        let _inside = self.gate.enter();
+        match self.flights.take_oldest() {
+            Some(flight) => self.complete(w, flight).map(|()| true),
+            None => self.follow_advice(w),
+        }
     }
 
     /// Completes a flight taken from the list: waits for its data and maps it.

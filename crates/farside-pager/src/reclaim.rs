@@ -122,6 +122,29 @@ impl Pager {
         self.evict(&mut w.scratch)
     }
 
+    /// Evicts the mapped pages of a stretch no longer than a batch, whatever the policy thinks of them.
+    pub(crate) fn evict_stretch(
+        &self,
+        w: &mut Worker,
+        first: u64,
+        end: u64,
+    ) -> Result<(), FarError> {
+        let Ok(_alone) = self.reclaiming.try_lock() else { return Ok(()) };
+        {
+            let mut policy = self.lock_policy();
+            for page in first..end {
+                let word = self.table.load(page);
+                if word.state() == State::Resident
+                    && let Some(word) = self.table.claim(page, word, Word::new(State::Busy))
+                {
+                    policy.remove(word.slot());
+                    w.scratch.victims.push(Owned { page, word });
+                }
+            }
+        }
+        self.evict(&mut w.scratch).map(drop)
+    }
+
     /// Asks the policy, and takes ownership of the pages it names.
     fn choose(&self, scratch: &mut Scratch, batch: usize) {
         let busy = Word::new(State::Busy);
@@ -194,16 +217,16 @@ impl Pager {
                     push_staged(&mut scratch.unmapped, owned, run);
                     1
                 }
-                _ if !owned.word.writable() && owned.word.stored() => {
+                _ if is_clean(owned.word) && run_length(rest, MOVE_FROM, is_clean) < MOVE_FROM => {
                     push_range(&mut scratch.drops, self.address(owned.page));
                     scratch.dropped.push(owned);
                     1
                 }
                 _ => {
-                    let alike = |word: Word| {
-                        word.state() == State::Resident && (word.writable() || !word.stored())
-                    };
-                    let want = run_length(rest, BATCH, alike);
+                    let clean = is_clean(owned.word);
+                    let want = run_length(rest, BATCH, |word| {
+                        word.state() == State::Resident && is_clean(word) == clean
+                    });
                     match self.area.take_empty(want as u32) {
                         Some(run) => self.unmap_victims(
                             &rest[..run.count as usize],
@@ -369,6 +392,15 @@ impl Pager {
         Ok(())
     }
 }
+
+/// Whether the far store certainly has the content of a mapped page.
+fn is_clean(word: Word) -> bool {
+    word.state() == State::Resident && word.stored() && !word.writable()
+}
+
+/// Clean victims are dropped, many scattered ones in one call; runs from this length on are moved out
+/// instead, which is cheaper still and leaves their frames for the next fetch.
+const MOVE_FROM: usize = 8;
 
 /// What becomes of a victim's content.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
