@@ -74,8 +74,10 @@ int main(int argc, char **argv) {
     size_t bytes = strtoul(argv[1], NULL, 10) << 20;
     set_up();
     // The fixed buffer, and as much again that pushes it out of local memory.
-    char *fixed = NULL, *other = malloc(bytes);
-    NEED(other && posix_memalign((void **)&fixed, 4096, BLOCK * 8) == 0);
+    char *fixed = NULL, *other = NULL;
+    NEED(posix_memalign((void **)&other, 4096, bytes) == 0);
+    NEED(posix_memalign((void **)&fixed, 4096, BLOCK * 8) == 0);
+    memset(other, 1, bytes);
     for (size_t i = 0; i < BLOCK; i++) ((uint64_t *)fixed)[i] = i * 0x9e3779b97f4a7c15ull;
     struct iovec vector = {fixed, BLOCK * 8};
     if (syscall(__NR_io_uring_register, ring, IORING_REGISTER_BUFFERS, &vector, 1) != 0) return 77;
@@ -98,16 +100,14 @@ int main(int argc, char **argv) {
     close(file);
 
     // O_DIRECT from and into far memory, straight from the malloc'ed block.
-    char *aligned = (char *)(((uintptr_t)other + 4095) & ~4095ul);
-    size_t usable = (bytes - 4096) & ~(BLOCK - 1);
     int direct = open("direct", O_RDWR | O_CREAT | O_TRUNC | O_DIRECT, 0600);
     if (direct >= 0) {
-        uint64_t before = sum(aligned, usable);
-        for (size_t i = 0; i < usable; i += BLOCK) NEED(write(direct, aligned + i, BLOCK) == BLOCK);
-        memset(aligned, 0, usable);
-        for (size_t i = 0; i < usable; i += BLOCK)
-            NEED(pread(direct, aligned + i, BLOCK, (off_t)i) == BLOCK);
-        NEED(sum(aligned, usable) == before);
+        uint64_t before = sum(other, bytes);
+        for (size_t i = 0; i < bytes; i += BLOCK) NEED(write(direct, other + i, BLOCK) == BLOCK);
+        memset(other, 0, bytes);
+        for (size_t i = 0; i < bytes; i += BLOCK)
+            NEED(pread(direct, other + i, BLOCK, (off_t)i) == BLOCK);
+        NEED(sum(other, bytes) == before);
         close(direct);
     }
     puts("direct");
