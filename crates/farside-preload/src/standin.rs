@@ -1,15 +1,15 @@
 //! Stand-in for the pager: the same functions over memory that is always resident.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 
+use crate::lock::Lock;
 use crate::sys;
 
 const LEN: usize = 1 << 40;
 
 pub struct Pager {
     base: usize,
-    free: Mutex<BTreeMap<usize, usize>>,
+    free: Lock<BTreeMap<usize, usize>>,
 }
 
 const RW: i32 = libc::PROT_READ | libc::PROT_WRITE;
@@ -17,7 +17,7 @@ const RW: i32 = libc::PROT_READ | libc::PROT_WRITE;
 impl Pager {
     pub fn start() -> Result<&'static Pager, i32> {
         let base = unsafe { sys::mmap_anonymous(0, LEN, RW, libc::MAP_NORESERVE)? };
-        let free = Mutex::new(BTreeMap::from([(base, base + LEN)]));
+        let free = Lock::new(BTreeMap::from([(base, base + LEN)]));
         Ok(Box::leak(Box::new(Pager { base, free })))
     }
     pub fn base(&self) -> usize {
@@ -27,7 +27,7 @@ impl Pager {
         LEN
     }
     pub fn reserve(&self, len: usize, align: usize) -> Option<usize> {
-        let mut free = self.free.lock().unwrap();
+        let mut free = self.free.lock();
         let (start, end, at) = free.iter().find_map(|(&s, &e)| {
             let at = s.next_multiple_of(align);
             (at + len <= e).then_some((s, e, at))
@@ -42,7 +42,7 @@ impl Pager {
         Some(at)
     }
     pub fn claim(&self, addr: usize, len: usize) -> bool {
-        let mut free = self.free.lock().unwrap();
+        let mut free = self.free.lock();
         let Some((&start, &end)) = free.range(..=addr).next_back() else { return false };
         if addr + len > end {
             return false;
@@ -66,7 +66,7 @@ impl Pager {
     }
     pub fn release(&self, addr: usize, len: usize) {
         self.fresh(addr, len);
-        let mut free = self.free.lock().unwrap();
+        let mut free = self.free.lock();
         let (mut start, mut end) = (addr, addr + len);
         if let Some((&s, &e)) = free.range(..addr).next_back() {
             if e == addr {
@@ -99,7 +99,13 @@ impl Pager {
     }
     pub fn will_need(&self, _addr: usize, _len: usize) {}
     pub fn cold(&self, _addr: usize, _len: usize) {}
-    pub fn before_fork(&self) {}
-    pub fn after_fork_in_parent(&self) {}
-    pub fn after_fork_in_child(&self) {}
+    pub fn before_fork(&self) {
+        self.free.hold_for_fork();
+    }
+    pub fn after_fork_in_parent(&self) {
+        unsafe { self.free.release_after_fork() };
+    }
+    pub fn after_fork_in_child(&self) {
+        unsafe { self.free.release_after_fork() };
+    }
 }
