@@ -1,2 +1,7 @@
 //! The `farside` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    farside_cli::main()
+}

@@ -1,1 +1,4 @@
 //! The memory node server.
+
+pub mod embedded;
+mod family;

@@ -1,2 +1,15 @@
 //! The only place that makes system calls: userfaultfd, moves, scans, signals; each with its probe
 //! and its fallback.
+//!
+//! Calls go to the kernel directly, never through names of the C library that the preload
+//! interposes, and nothing here allocates on the fault path.
+
+mod error;
+pub mod memory;
+pub mod probe;
+pub mod socket;
+pub mod space;
+pub mod thread;
+pub mod userfault;
+
+pub use error::{OsError, Result, last_errno};

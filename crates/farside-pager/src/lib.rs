@@ -1,4 +1,28 @@
 //! The far region: page table, fault path, reclaim, prefetch execution.
+//!
+//! [`Pager`] is the state machine. It is written against three seams: the address space
+//! ([`farside_os::space::AddressSpace`]), the far store ([`farside_far::FarStore`]), and the policies
+//! ([`farside_policy`]); `service` connects it to the kernel's fault messages.
 
 pub mod counters;
+mod fault;
+mod fetch;
+mod flight;
+mod fork;
+mod frames;
+mod gate;
+mod pager;
+mod range;
+mod reclaim;
+mod region;
+pub mod service;
 pub mod settings;
+mod start;
+mod table;
+mod transfer;
+mod word;
+
+pub use flight::Flight;
+pub use pager::{BATCH, Outcome, Pager, Parts, RECLAIM_BATCH, Worker};
+pub use start::{StartError, start};
+pub use table::PageTable;

@@ -43,6 +43,8 @@ pub mod env {
     pub const READAHEAD: &str = "FARSIDE_READAHEAD";
     /// `1` to count prefetches exactly.
     pub const EXACT_PREFETCH: &str = "FARSIDE_EXACT_PREFETCH";
+    /// Far memory, as `--far` names it.
+    pub const FAR: &str = "FARSIDE_FAR";
     /// Abstract socket name of the supervisor.
     pub const CONTROL: &str = "FARSIDE_CONTROL";
 }

@@ -1,1 +1,4 @@
 //! Message formats, framing and transports between programs, their supervisor and memory nodes.
+
+pub mod control;
+pub mod pool;

@@ -1,4 +1,17 @@
 //! Which far pages to fetch before they are asked for.
+//!
+//! A prefetcher is a module of its own beside this one and one line in the table that [`by_name`]
+//! searches.
+
+mod fixed;
+mod linux;
+mod none;
+mod registry;
+
+pub use fixed::FixedReadahead;
+pub use linux::LinuxWindow;
+pub use none::NoPrefetch;
+pub use registry::{NAMES, by_name};
 
 use farside_trace::{PageId, PageRange};
 

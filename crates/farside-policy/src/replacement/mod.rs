@@ -1,4 +1,16 @@
 //! Which resident page leaves next.
+//!
+//! A policy is a file of its own beside this one, built from the lists of [`list`], and one line in
+//! the table that [`by_name`] searches.
+
+mod fifo;
+pub mod list;
+mod registry;
+mod second_chance;
+
+pub use fifo::Fifo;
+pub use registry::{NAMES, by_name};
+pub use second_chance::SecondChance;
 
 use farside_trace::PageId;
 

@@ -1,0 +1,217 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use farside_pager::settings::Settings;
+use farside_policy::{prefetch, replacement};
+
+use crate::options::{Given, Layer, Options, Origin};
+use crate::{Failure, doctor, generate, node, run, top};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold());
+
+/// Far memory for unmodified programs on stock Linux.
+#[derive(Debug, Parser)]
+#[command(name = "farside", version, styles = STYLES, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Run a program on far memory.
+    ///
+    /// The program keeps its stdin, stdout, stderr, working directory, signals and exit code. At its
+    /// end a short summary goes to stderr.
+    #[command(after_long_help = run_help())]
+    Run(RunArguments),
+    /// Say what this kernel and user may do, and how to repair what is missing.
+    Doctor {
+        /// Print an array of objects instead of text.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the running programs and their counters.
+    Top {
+        /// Print one snapshot and end.
+        #[arg(long)]
+        once: bool,
+        /// Print an array of objects instead of a table; implies --once.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Measure this machine.
+    Bench {
+        /// What to measure: mechanisms or paging.
+        name: String,
+        /// Print an array of objects instead of a table.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Serve far pages; started by `farside run`.
+    #[command(hide = true)]
+    Node(node::Arguments),
+    /// Print the completions for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write the manual pages into a directory.
+    #[command(hide = true)]
+    Man {
+        /// The directory, made if it is not there.
+        directory: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+struct RunArguments {
+    /// Most memory of the program that may be resident: a size (400M, 1.5GiB, 409600) or a
+    /// percentage of its peak footprint (25%).
+    #[arg(long, value_name = "SIZE|PERCENT")]
+    local: Option<String>,
+    /// Where far pages lie.
+    #[arg(long, value_name = "URL")]
+    far: Option<String>,
+    /// Most pages that a fault fetches besides its own.
+    #[arg(long, value_name = "N")]
+    readahead: Option<String>,
+    /// Which pages leave first.
+    #[arg(long, value_name = "NAME")]
+    replacement: Option<String>,
+    /// Which pages are fetched before they are asked for.
+    #[arg(long, value_name = "NAME")]
+    prefetch: Option<String>,
+    /// Keep prefetched pages unmapped until they are touched, so that their use is counted exactly;
+    /// costs a fault for each.
+    #[arg(long)]
+    exact_prefetch_count: bool,
+    /// Read settings from a TOML file.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Write all counters to a file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    stats: Option<String>,
+    /// No summary at the end.
+    #[arg(long, short)]
+    quiet: bool,
+    /// Show a live line while the program runs, if stderr is a terminal.
+    #[arg(long)]
+    progress: bool,
+    /// The program and its arguments.
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        value_names = ["PROGRAM", "ARGUMENTS"],
+        num_args = 1..,
+    )]
+    command: Vec<OsString>,
+}
+
+fn run_help() -> String {
+    let list = |names: &[(&str, &str)], default: &str| -> String {
+        let mark = |name: &str| if name == default { " (default)" } else { "" };
+        let line = |(name, about): &(&str, &str)| format!("  {name:<15}{about}{}\n", mark(name));
+        names.iter().map(line).collect()
+    };
+    let defaults = Settings::default();
+    format!(
+        "Far memory:\n  embedded:[latency=5us,bandwidth=25gbit,compress=lz4]\n                 \
+         a memory node on this machine, with an injected network (default: embedded:)\n\n\
+         Replacement policies:\n{}\n\
+         Prefetchers:\n{}\n\
+         Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR,\n\
+         FARSIDE_READAHEAD, FARSIDE_REPLACEMENT, FARSIDE_PREFETCH, FARSIDE_EXACT_PREFETCH,\n\
+         FARSIDE_STATS, FARSIDE_QUIET, FARSIDE_PROGRESS), else from the file named by --config or\n\
+         FARSIDE_CONFIG, whose keys are the names of the options.\n\n\
+         Exit codes:\n  2    the command line or a setting makes no sense; nothing was started\n  \
+         125  Farside itself failed\n  126  the program cannot be executed\n  \
+         127  there is no such program\n  else that of the program; if a signal killed it, farside \
+         dies by the same signal",
+        list(replacement::NAMES, &defaults.replacement),
+        list(prefetch::NAMES, &defaults.prefetch),
+    )
+}
+
+impl RunArguments {
+    fn layer(&self) -> Layer {
+        let given = |text: &Option<String>, option| {
+            text.clone().map(|text| Given { text, origin: Origin::Option(option) })
+        };
+        let switch = |on: bool, option| given(&on.then(|| "1".to_owned()), option);
+        Layer {
+            local: given(&self.local, "--local"),
+            far: given(&self.far, "--far"),
+            readahead: given(&self.readahead, "--readahead"),
+            replacement: given(&self.replacement, "--replacement"),
+            prefetch: given(&self.prefetch, "--prefetch"),
+            exact_prefetch_count: switch(self.exact_prefetch_count, "--exact-prefetch-count"),
+            stats: given(&self.stats, "--stats"),
+            quiet: switch(self.quiet, "--quiet"),
+            progress: switch(self.progress, "--progress"),
+        }
+    }
+
+    /// Options over environment over file.
+    fn options(&self) -> Result<Options, Failure> {
+        let variable = |name: &str| std::env::var(name).ok();
+        let named = std::env::var_os("FARSIDE_CONFIG").filter(|path| !path.is_empty());
+        let file = match self.config.clone().or_else(|| named.map(PathBuf::from)) {
+            Some(path) => Layer::from_file(&path)?,
+            None => Layer::default(),
+        };
+        Options::from_layer(&self.layer().or(Layer::from_environment(variable)).or(file))
+    }
+}
+
+/// Does what `arguments`, the first of which is the command's own name, ask for.
+pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCode, Failure> {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return explain(&error),
+    };
+    match cli.verb {
+        Verb::Run(arguments) => run::run(&arguments.options()?, &arguments.command),
+        Verb::Doctor { json } => doctor::doctor(json),
+        Verb::Top { once, json } => top::top(once, json),
+        Verb::Bench { name, json } => bench(&name, json),
+        Verb::Node(arguments) => node::node(&arguments),
+        Verb::Completions { shell } => generate::completions(shell),
+        Verb::Man { directory } => generate::manual(&directory),
+    }
+}
+
+fn bench(name: &str, _json: bool) -> Result<ExitCode, Failure> {
+    Err(Failure::usage(format!("bench {name}: this build has no benchmarks")))
+}
+
+/// Help and version are printed as they are; anything else becomes one line.
+fn explain(error: &clap::Error) -> Result<ExitCode, Failure> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Nobody is left to tell if stdout is closed.
+            let _ = error.print();
+            Ok(ExitCode::SUCCESS)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::usage("no command given; see: farside --help"))
+        }
+        _ => {
+            let text = error.render().to_string();
+            let first = text.split("\n\n").next().unwrap_or_default();
+            let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
+            let line = line.strip_prefix("error: ").unwrap_or(&line);
+            Err(Failure::usage(format!("{line}; see: farside --help")))
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The counters of all processes of a run, added up.
+
+use farside_pager::counters::{Counters, FAULT_BUCKETS, Snapshot, fault_bucket_floor};
+use serde::{Deserialize, Serialize};
+
+/// How the values of several processes become one.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Combination {
+    /// Added up, over dead processes too.
+    Sum,
+    /// Added up over the processes that live; a dead one holds nothing.
+    Level,
+    /// The greatest.
+    Greatest,
+}
+
+/// How the counter called `name` is combined.
+pub fn combination(name: &str) -> Combination {
+    match name {
+        "limit_bytes" => Combination::Greatest,
+        peak if peak.ends_with("_peak_bytes") => Combination::Greatest,
+        "resident_bytes" | "footprint_bytes" | "reserved_bytes" | "far_pages" => Combination::Level,
+        _ => Combination::Sum,
+    }
+}
+
+/// Counters of several processes as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figures {
+    fields: Vec<(&'static str, u64)>,
+    fault_ns: [u64; FAULT_BUCKETS],
+    /// Processes counted so far.
+    pub processes: u64,
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        let zero = Counters::new().snapshot();
+        Self { fields: zero.fields(), fault_ns: zero.fault_ns, processes: 0 }
+    }
+}
+
+impl Figures {
+    /// Adds one process's counters.
+    pub fn add(&mut self, snapshot: &Snapshot, alive: bool) {
+        self.processes += 1;
+        for ((name, total), (_, value)) in self.fields.iter_mut().zip(snapshot.fields()) {
+            *total = match combination(name) {
+                Combination::Sum => total.wrapping_add(value),
+                Combination::Level if alive => total.wrapping_add(value),
+                Combination::Level => *total,
+                Combination::Greatest => value.max(*total),
+            };
+        }
+        for (total, value) in self.fault_ns.iter_mut().zip(snapshot.fault_ns) {
+            *total = total.wrapping_add(value);
+        }
+    }
+
+    /// Names and values in the order of their declaration.
+    pub fn fields(&self) -> &[(&'static str, u64)] {
+        &self.fields
+    }
+
+    /// The counter called `name`; 0 if there is none.
+    pub fn get(&self, name: &str) -> u64 {
+        self.fields.iter().find(|(field, _)| *field == name).map_or(0, |(_, value)| *value)
+    }
+
+    /// The distribution of demand-fault times.
+    pub fn fault_times(&self) -> FaultTimes {
+        let mut snapshot = Counters::new().snapshot();
+        snapshot.fault_ns = self.fault_ns;
+        let filled = self.fault_ns.iter().enumerate().filter(|(_, count)| **count > 0);
+        FaultTimes {
+            median_ns: snapshot.fault_quantile(0.5),
+            p90_ns: snapshot.fault_quantile(0.9),
+            p99_ns: snapshot.fault_quantile(0.99),
+            buckets: filled
+                .map(|(i, count)| FaultBucket { from_ns: fault_bucket_floor(i), count: *count })
+                .collect(),
+        }
+    }
+}
+
+/// How long demand faults took.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultTimes {
+    /// Half of them took less; `None` if there was none.
+    pub median_ns: Option<u64>,
+    /// Nine of ten took less.
+    pub p90_ns: Option<u64>,
+    /// 99 of 100 took less.
+    pub p99_ns: Option<u64>,
+    /// Those buckets of the histogram that are not empty.
+    pub buckets: Vec<FaultBucket>,
+}
+
+/// Faults that took about equally long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultBucket {
+    /// Shortest time of the bucket.
+    pub from_ns: u64,
+    /// How many faults fell into it.
+    pub count: u64,
+}

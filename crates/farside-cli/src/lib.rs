@@ -1,0 +1,20 @@
+//! The `farside` command: programs on far memory, and what a user needs around that.
+
+mod command;
+pub mod doctor;
+mod failure;
+pub mod figures;
+mod generate;
+mod node;
+pub mod options;
+pub mod run;
+pub mod top;
+
+use std::process::ExitCode;
+
+pub use failure::Failure;
+
+/// Does what the command line asks for.
+pub fn main() -> ExitCode {
+    command::dispatch(std::env::args_os()).unwrap_or_else(|failure| failure.report())
+}

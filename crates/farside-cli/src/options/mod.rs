@@ -1,0 +1,108 @@
+//! Settings of a run: parsing, sources and their order, checks.
+
+mod layer;
+mod size;
+
+use std::path::PathBuf;
+
+use farside_far::FarUrl;
+use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
+use farside_policy::{prefetch, replacement};
+
+pub use layer::{Given, Layer, Origin};
+pub use size::{BadLocal, Local, MAX_SIZE, Size, parse_size};
+
+use crate::Failure;
+
+/// Most pages of read-ahead.
+pub const MAX_READAHEAD: u32 = 512;
+
+/// Checked settings of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Local limit; `None` if none was given.
+    pub local: Option<Local>,
+    /// Far memory.
+    pub far: FarUrl,
+    /// Read-ahead in pages.
+    pub readahead: u32,
+    /// Replacement policy.
+    pub replacement: String,
+    /// Prefetcher.
+    pub prefetch: String,
+    /// Whether prefetches are counted exactly.
+    pub exact_prefetch_count: bool,
+    /// File for the statistics.
+    pub stats: Option<PathBuf>,
+    /// Whether the summary is left out.
+    pub quiet: bool,
+    /// Whether a live line is shown on a terminal.
+    pub progress: bool,
+}
+
+impl Options {
+    /// Checks what was given; what was not takes its default.
+    pub fn from_layer(layer: &Layer) -> Result<Self, Failure> {
+        let defaults = Settings::default();
+        let local = match &layer.local {
+            Some(given) => Some(given.text.parse().map_err(|bad: BadLocal| given.refuse(bad))?),
+            None => None,
+        };
+        let far = match &layer.far {
+            Some(given) => {
+                given.text.parse().map_err(|bad: farside_far::BadUrl| given.refuse(bad))?
+            }
+            None => FarUrl::default(),
+        };
+        Ok(Self {
+            local,
+            far,
+            readahead: readahead(layer.readahead.as_ref())?,
+            replacement: name(
+                layer.replacement.as_ref(),
+                replacement::NAMES,
+                defaults.replacement,
+            )?,
+            prefetch: name(layer.prefetch.as_ref(), prefetch::NAMES, defaults.prefetch)?,
+            exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
+            stats: layer.stats.as_ref().map(|given| given.text.clone().into()),
+            quiet: switch(layer.quiet.as_ref())?,
+            progress: switch(layer.progress.as_ref())?,
+        })
+    }
+
+    /// What a process is told, with the limit that was settled on.
+    pub fn settings(&self, limit: Limit) -> Settings {
+        Settings {
+            limit,
+            replacement: self.replacement.clone(),
+            prefetch: self.prefetch.clone(),
+            readahead: self.readahead,
+            exact_prefetch_count: self.exact_prefetch_count,
+        }
+    }
+}
+
+fn readahead(given: Option<&Given>) -> Result<u32, Failure> {
+    let Some(given) = given else { return Ok(DEFAULT_READAHEAD) };
+    let pages = given.text.parse().ok().filter(|pages| *pages <= MAX_READAHEAD);
+    pages.ok_or_else(|| given.refuse(format!("not a number of pages from 0 to {MAX_READAHEAD}")))
+}
+
+fn name(given: Option<&Given>, known: &[(&str, &str)], default: String) -> Result<String, Failure> {
+    let Some(given) = given else { return Ok(default) };
+    if known.iter().any(|(name, _)| *name == given.text) {
+        return Ok(given.text.clone());
+    }
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    Err(given.refuse(format!("no such name; there are: {}", names.join(", "))))
+}
+
+fn switch(given: Option<&Given>) -> Result<bool, Failure> {
+    let Some(given) = given else { return Ok(false) };
+    match given.text.as_str() {
+        "0" | "false" | "no" | "off" => Ok(false),
+        "1" | "true" | "yes" | "on" => Ok(true),
+        _ => Err(given.refuse("neither 1 nor 0")),
+    }
+}

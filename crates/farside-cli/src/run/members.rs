@@ -1,0 +1,221 @@
+//! The managed processes of a run: their connections and counters.
+
+use std::fs::File;
+use std::io;
+use std::num::NonZeroUsize;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+
+use farside_pager::counters::{Counters, Snapshot};
+use farside_wire::control::{self, Arrival, Hello, Listener, Refusal, Welcome};
+use farside_wire::pool;
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+use nix::unistd::ftruncate;
+
+use crate::figures::Figures;
+
+/// Bytes of a counters block: whole pages.
+const BLOCK: usize = size_of::<Counters>().next_multiple_of(4096);
+
+/// A counters block that a process writes and the supervisor reads.
+#[derive(Debug)]
+struct Block {
+    at: NonNull<Counters>,
+}
+
+impl Block {
+    /// A zeroed block, and the descriptor that the process maps it by.
+    fn new() -> io::Result<(Self, OwnedFd)> {
+        let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+        let file = memfd_create(c"farside-counters", flags)?;
+        ftruncate(&file, BLOCK as i64)?;
+        // The process must not be able to cut off what the supervisor reads.
+        let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
+        fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
+        let len = NonZeroUsize::new(BLOCK).ok_or(io::ErrorKind::InvalidInput)?;
+        let (protection, shared) = (ProtFlags::PROT_READ, MapFlags::MAP_SHARED);
+        // SAFETY: maps a fresh file wherever there is room.
+        let at = unsafe { mmap(None, len, protection, shared, &file, 0) }?;
+        Ok((Self { at: at.cast() }, file))
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        // SAFETY: the mapping is page-aligned, as long as the type, sealed in its size and lives as
+        // long as `self`; the type consists of atomics, for which any bytes are valid and which
+        // another process may change at any time.
+        unsafe { self.at.as_ref() }.snapshot()
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new` with this length; no reference outlives `self`.
+        let _ = unsafe { munmap(self.at.cast(), BLOCK) };
+    }
+}
+
+/// A connection: of somebody who has not spoken yet, or of a process.
+#[derive(Debug)]
+struct Session {
+    socket: OwnedFd,
+    block: Option<Block>,
+}
+
+/// What became of a connection.
+enum Next {
+    Stay,
+    Close,
+}
+
+/// All processes of a run.
+#[derive(Debug)]
+pub struct Members {
+    listener: Listener,
+    /// Given up to refuse a process in words when descriptors run out.
+    spare: Option<File>,
+    sessions: Vec<Session>,
+    ended: Figures,
+    joined: u32,
+}
+
+impl Members {
+    /// Starts to listen for them.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self {
+            listener: Listener::open()?,
+            spare: File::open("/dev/null").ok(),
+            sessions: Vec::new(),
+            ended: Figures::default(),
+            joined: 0,
+        })
+    }
+
+    /// The name that processes connect to.
+    pub fn control_name(&self) -> &str {
+        self.listener.name()
+    }
+
+    /// Whether no process lives.
+    pub fn is_empty(&self) -> bool {
+        self.sessions.iter().all(|session| session.block.is_none())
+    }
+
+    /// What to wait for: new connections first, then the open ones in order.
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let sessions = self.sessions.iter().map(|session| session.socket.as_fd());
+        std::iter::once(self.listener.as_fd()).chain(sessions)
+    }
+
+    /// All descriptors that are needed to go on.
+    pub fn held(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.descriptors().chain(self.spare.as_ref().map(AsFd::as_fd))
+    }
+
+    /// The counters of all processes so far.
+    pub fn figures(&self) -> Figures {
+        let mut figures = self.ended.clone();
+        for block in self.sessions.iter().filter_map(|session| session.block.as_ref()) {
+            figures.add(&block.snapshot(), true);
+        }
+        figures
+    }
+
+    /// Serves those of [`descriptors`](Self::descriptors) that `ready` says so of. `link` leads to
+    /// the node, if it lives; `report` makes the text for a watcher.
+    pub fn serve(
+        &mut self,
+        ready: &[bool],
+        link: Option<BorrowedFd<'_>>,
+        report: impl Fn(&Figures) -> String,
+    ) {
+        for index in (0..self.sessions.len()).rev() {
+            if ready.get(index + 1) != Some(&true) {
+                continue;
+            }
+            if let Next::Close = self.hear(index, link, &report) {
+                let session = self.sessions.swap_remove(index);
+                if let Some(block) = session.block {
+                    self.ended.add(&block.snapshot(), false);
+                }
+            }
+        }
+        if ready.first() == Some(&true) {
+            self.accept();
+        }
+    }
+
+    fn accept(&mut self) {
+        match self.listener.accept() {
+            Ok(Some(socket)) => self.sessions.push(Session { socket, block: None }),
+            // Another user, who has been told.
+            Ok(None) => {}
+            Err(_) => {
+                self.spare = None;
+                if let Ok(Some(socket)) = self.listener.accept() {
+                    // Whether or not it hears that: it is sent away.
+                    let _ = Listener::refuse(socket.as_fd(), Refusal::Exhausted);
+                }
+                self.spare = File::open("/dev/null").ok();
+            }
+        }
+    }
+
+    fn hear(
+        &mut self,
+        index: usize,
+        link: Option<BorrowedFd<'_>>,
+        report: &impl Fn(&Figures) -> String,
+    ) -> Next {
+        let socket = self.sessions[index].socket.as_fd();
+        let known = self.sessions[index].block.is_some();
+        match Listener::arrival(socket) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Next::Stay,
+            Ok(Arrival::Process(hello)) if !known => match admit(socket, &hello, link, self.joined)
+            {
+                Some(block) => {
+                    self.joined += 1;
+                    self.sessions[index].block = Some(block);
+                    Next::Stay
+                }
+                None => Next::Close,
+            },
+            Ok(Arrival::Watcher) if !known => {
+                // A watcher that went away needs no answer.
+                let _ = Listener::figures(socket, &report(&self.figures()));
+                Next::Close
+            }
+            // Hung up, or talking nonsense, which has been answered.
+            _ => Next::Close,
+        }
+    }
+}
+
+/// Gives a process its counters and its connection to the node; `None` if that is not possible, which
+/// the process has then been told.
+fn admit(
+    socket: BorrowedFd<'_>,
+    hello: &Hello,
+    link: Option<BorrowedFd<'_>>,
+    index: u32,
+) -> Option<Block> {
+    let refuse = |refusal| {
+        // If it cannot be told it is gone.
+        let _ = Listener::refuse(socket, refusal);
+        None
+    };
+    let Some(link) = link else { return refuse(Refusal::NodeGone) };
+    let Ok((block, counters)) = Block::new() else { return refuse(Refusal::Exhausted) };
+    let Ok((node, client)) = control::pair() else { return refuse(Refusal::Exhausted) };
+    let attach =
+        pool::Message::Attach { pid: hello.pid, fork_of: hello.fork_of.unwrap_or(0) }.encode();
+    if control::send(link, &attach, &[node.as_fd()]).is_err() {
+        return refuse(Refusal::NodeGone);
+    }
+    let welcome = Welcome { counters_len: BLOCK as u32, index, supervisor_pid: std::process::id() };
+    match Listener::welcome(socket, welcome, counters.as_fd(), client.as_fd()) {
+        Ok(()) => Some(block),
+        Err(_) => None,
+    }
+}

@@ -1,0 +1,178 @@
+//! `farside run`: a program on far memory.
+
+mod children;
+mod footprint;
+mod library;
+mod limit;
+mod linger;
+mod members;
+mod program;
+mod progress;
+mod registry;
+mod report;
+mod signals;
+mod supervisor;
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use farside_pager::settings::env;
+
+pub use footprint::Footprints;
+pub use library::preload;
+pub use limit::{Basis, ChosenLimit};
+pub use program::{find, unmanageable};
+pub use registry::{RunFile, registered};
+pub use report::{Ending, Report, Subject, VERSION, grouped, nanoseconds};
+
+use crate::options::Options;
+use crate::{Failure, doctor};
+use children::{Launch, raise_open_files, start_node};
+use members::Members;
+use progress::Progress;
+use registry::Registration;
+use signals::{Inherited, Signals, die_by};
+use supervisor::{Supervisor, complain};
+
+/// Runs `command`, program and arguments, and returns its exit code. Nothing is started unless
+/// everything that can be checked beforehand is in order.
+pub fn run(options: &Options, command: &[OsString]) -> Result<ExitCode, Failure> {
+    let Some((name, arguments)) = command.split_first() else {
+        return Err(Failure::usage("no program given"));
+    };
+    let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    let path = find(name, &search)?;
+    if let Some(reason) = unmanageable(&path) {
+        complain(&format!("running {} without far memory: {reason}", name.display()));
+        let launch = Launch { path: &path, name, arguments, environment: Vec::new() };
+        let inherited = Inherited::current().map_err(|error| Failure::own(error.to_string()))?;
+        return Err(launch.exec(inherited));
+    }
+    doctor::check()?;
+    let library = library::find()?;
+    if let Some(stats) = &options.stats {
+        writable(stats)?;
+    }
+    let footprints = Footprints::of_user();
+    let identity = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+    let remembered = footprints.as_ref().and_then(|all| all.recall(&identity, arguments));
+    let subject = Subject {
+        program: name.to_string_lossy().into_owned(),
+        arguments: arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
+        limit: ChosenLimit::choose(options.local, remembered),
+        far: options.far.to_string(),
+    };
+    let (supervisor, report) = start(options, &subject, &path, name, arguments, &library)?;
+    if let (Some(all), Ending::Exited(0)) = (&footprints, &report.ending) {
+        remember(all, &identity, arguments, &report, options.quiet);
+    }
+    conclude(options, supervisor, &report)
+}
+
+/// A running or ended program with its entry for `farside top`.
+type Run = (Supervisor, Option<Registration>);
+
+fn start(
+    options: &Options,
+    subject: &Subject,
+    path: &Path,
+    name: &OsStr,
+    arguments: &[OsString],
+    library: &Path,
+) -> Result<(Run, Report), Failure> {
+    let own = |what: &str, error: std::io::Error| Failure::own(format!("cannot {what}: {error}"));
+    let signals = Signals::take().map_err(|error| own("take over signals", error))?;
+    let members = Members::new().map_err(|error| own("open the control socket", error))?;
+    let node = start_node(&options.far, signals.inherited())?;
+    let control = members.control_name().to_owned();
+    let environment = environment(options, subject, library, &control);
+    let launch = Launch { path, name, arguments, environment };
+    let program = launch.spawn(signals.inherited())?;
+    raise_open_files();
+    let run =
+        RunFile { supervisor_pid: std::process::id(), control, program: subject.program.clone() };
+    // A run that `farside top` cannot see is still a run.
+    let registration = Registration::enter(&run).ok();
+    let mut progress = Progress::new(options.progress);
+    let mut supervisor = Supervisor::new(signals, members, subject.clone(), program, node);
+    let report = supervisor.run(&mut progress).map_err(|error| own("go on supervising", error))?;
+    Ok(((supervisor, registration), report))
+}
+
+fn environment(
+    options: &Options,
+    subject: &Subject,
+    library: &Path,
+    control: &str,
+) -> Vec<(&'static str, OsString)> {
+    let settings = options.settings(subject.limit.for_process());
+    let settings = settings.to_env().into_iter().map(|(name, value)| (name, value.into()));
+    let preload = preload(library.as_os_str(), std::env::var_os("LD_PRELOAD"));
+    settings
+        .chain([
+            ("LD_PRELOAD", preload),
+            (env::FAR, subject.far.clone().into()),
+            (env::CONTROL, control.into()),
+        ])
+        .collect()
+}
+
+/// Checks that the statistics can be written, without touching what an earlier run left there.
+fn writable(stats: &PathBuf) -> Result<(), Failure> {
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(stats);
+    opened.map(drop).map_err(|error| {
+        Failure::usage(format!("cannot write statistics to {}: {error}", stats.display()))
+    })
+}
+
+fn remember(
+    all: &Footprints,
+    program: &Path,
+    arguments: &[OsString],
+    report: &Report,
+    quiet: bool,
+) {
+    let peak = report.counter("footprint_peak_bytes");
+    if peak == 0 {
+        return;
+    }
+    if let Err(error) = all.remember(program, arguments, peak)
+        && !quiet
+    {
+        complain(&format!("cannot remember the peak footprint for later runs: {error}"));
+    }
+}
+
+/// Tells what happened, cleans up and ends as the program ended.
+fn conclude(
+    options: &Options,
+    (supervisor, registration): Run,
+    report: &Report,
+) -> Result<ExitCode, Failure> {
+    if let Some(stats) = &options.stats
+        && let Err(error) = report.write_to(stats)
+    {
+        complain(&format!("cannot write statistics to {}: {error}", stats.display()));
+    }
+    if !options.quiet {
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), report.summary().as_bytes());
+    }
+    let cleaned = if supervisor.has_survivors() {
+        linger::leave_behind(supervisor, registration)
+    } else {
+        drop(registration);
+        supervisor.finish()
+    };
+    if let Err(error) = cleaned {
+        complain(&format!("cannot clean up: {error}"));
+    }
+    Ok(match report.ending {
+        Ending::Exited(code) => ExitCode::from(code as u8),
+        Ending::Killed(signal) => {
+            die_by(signal);
+            ExitCode::from(128u8.wrapping_add(signal as u8))
+        }
+        Ending::Running => ExitCode::from(125),
+    })
+}

@@ -1,0 +1,170 @@
+//! What a run leaves behind: the summary on stderr and the statistics as JSON.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::limit::ChosenLimit;
+use crate::figures::{FaultTimes, Figures};
+use crate::options::Size;
+
+/// Version of the layout of [`Report`]; grows when a key changes its meaning or goes.
+pub const VERSION: u32 = 1;
+
+/// How the program ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// It still runs.
+    Running,
+    /// It exited with this code.
+    Exited(i32),
+    /// It died by this signal.
+    Killed(i32),
+}
+
+/// A run so far, or as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`VERSION`].
+    pub version: u32,
+    /// Program as it was named.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Process id of the program.
+    pub pid: u32,
+    /// How it ended.
+    pub ending: Ending,
+    /// Wall-clock time.
+    pub elapsed_seconds: f64,
+    /// The limit and where it came from.
+    pub limit: ChosenLimit,
+    /// The far memory.
+    pub far: String,
+    /// Processes that ran on far memory.
+    pub processes: u64,
+    /// All counters by name.
+    pub counters: serde_json::Map<String, serde_json::Value>,
+    /// How long demand faults took.
+    pub fault_times: FaultTimes,
+}
+
+/// What is known of a run before it starts.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Program as it was named.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// The limit and where it came from.
+    pub limit: ChosenLimit,
+    /// The far memory.
+    pub far: String,
+}
+
+impl Report {
+    /// Puts a run's figures together.
+    pub fn new(
+        subject: &Subject,
+        pid: u32,
+        ending: Ending,
+        elapsed: Duration,
+        figures: &Figures,
+    ) -> Self {
+        let counters = figures.fields().iter();
+        Self {
+            version: VERSION,
+            program: subject.program.clone(),
+            arguments: subject.arguments.clone(),
+            pid,
+            ending,
+            elapsed_seconds: elapsed.as_secs_f64(),
+            limit: subject.limit.clone(),
+            far: subject.far.clone(),
+            processes: figures.processes,
+            counters: counters.map(|(name, value)| ((*name).to_owned(), (*value).into())).collect(),
+            fault_times: figures.fault_times(),
+        }
+    }
+
+    /// The counter called `name`; 0 if there is none.
+    pub fn counter(&self, name: &str) -> u64 {
+        self.counters.get(name).and_then(serde_json::Value::as_u64).unwrap_or(0)
+    }
+
+    /// Writes the report to a file.
+    pub fn write_to(&self, path: &Path) -> io::Result<()> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        std::fs::File::create(path)?.write_all(text.as_bytes())
+    }
+
+    /// The short block for stderr.
+    pub fn summary(&self) -> String {
+        let how = match &self.ending {
+            Ending::Running => "still running".to_owned(),
+            Ending::Exited(code) => format!("exit code {code}"),
+            Ending::Killed(signal) => format!("killed by {}", signal_name(*signal)),
+        };
+        let processes = match self.processes {
+            1 => "1 process".to_owned(),
+            many => format!("{many} processes"),
+        };
+        let median = match self.fault_times.median_ns {
+            Some(ns) => format!(" (median {})", nanoseconds(ns)),
+            None => String::new(),
+        };
+        let bytes = |name: &str| Size(self.counter(name));
+        let count = |name: &str| grouped(self.counter(name));
+        format!(
+            "farside: {}: {:.2} s, {processes}, {how}\n\
+             farside: {}; peak resident {} of a peak footprint of {}\n\
+             farside: {} demand faults{median}, {} late hits; {} prefetched ({} used, {} unused)\n\
+             farside: fetched {}, written back {}\n",
+            self.program,
+            self.elapsed_seconds,
+            self.limit.describe(self.counter("limit_bytes")),
+            bytes("resident_peak_bytes"),
+            bytes("footprint_peak_bytes"),
+            count("demand_faults"),
+            count("late_hits"),
+            count("prefetched_pages"),
+            count("prefetched_used"),
+            count("prefetched_unused"),
+            bytes("fetched_bytes"),
+            bytes("written_bytes"),
+        )
+    }
+}
+
+/// The name of a signal, or its number if it has none.
+pub fn signal_name(signal: i32) -> String {
+    nix::sys::signal::Signal::try_from(signal)
+        .map_or_else(|_| format!("signal {signal}"), |signal| signal.as_str().to_owned())
+}
+
+/// A time in a readable unit.
+pub fn nanoseconds(ns: u64) -> String {
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{:.1} us", ns as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
+        _ => format!("{:.1} s", ns as f64 / 1e9),
+    }
+}
+
+/// A number with its thousands set apart.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,293 @@
+//! The loop of `farside run` while the program lives.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::ChildStderr;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::children::{Change, Node, change_of};
+use super::members::Members;
+use super::progress::Progress;
+use super::report::{Ending, Report, Subject, signal_name};
+use super::signals::{Event, Signals, stop_self};
+
+/// How often a live line is redrawn.
+const REDRAW: Duration = Duration::from_millis(250);
+
+/// How long the node may take to end once nobody needs it.
+const NODE_GRACE: Duration = Duration::from_secs(2);
+
+/// How long a run without processes waits for one that is just being executed.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// A running program, its processes and its node.
+#[derive(Debug)]
+pub struct Supervisor {
+    signals: Signals,
+    members: Members,
+    subject: Subject,
+    program: Pid,
+    started: Instant,
+    node: Option<Pid>,
+    link: Option<OwnedFd>,
+    node_stderr: Option<ChildStderr>,
+    ending: Ending,
+    terminal_stop: bool,
+    last_forwarded: Option<(Signal, Instant)>,
+}
+
+impl Supervisor {
+    /// Takes charge of `program` and `node`.
+    pub fn new(
+        signals: Signals,
+        members: Members,
+        subject: Subject,
+        program: Pid,
+        node: Node,
+    ) -> Self {
+        Self {
+            signals,
+            members,
+            subject,
+            program,
+            started: Instant::now(),
+            node: Some(node.pid),
+            link: Some(node.link),
+            node_stderr: Some(node.stderr),
+            ending: Ending::Running,
+            terminal_stop: false,
+            last_forwarded: None,
+        }
+    }
+
+    /// Serves until the program has ended, and returns the run's report.
+    pub fn run(&mut self, progress: &mut Progress) -> io::Result<Report> {
+        while self.ending == Ending::Running {
+            let timeout = progress.is_shown().then_some(REDRAW);
+            self.step(timeout)?;
+            if progress.is_shown() {
+                progress.show(&self.report());
+            }
+        }
+        // Processes that died with the program have hung up already.
+        while self.step(Some(Duration::ZERO))? {}
+        progress.clear();
+        if self.node_is_dying()? {
+            self.await_node()?;
+        }
+        Ok(self.report())
+    }
+
+    /// Whether processes outlive the program.
+    pub fn has_survivors(&self) -> bool {
+        !self.members.is_empty()
+    }
+
+    /// Goes on for processes that outlive the program, until the last of them is gone.
+    pub fn linger(mut self) -> io::Result<()> {
+        // The node is a sister of the process that lingers, not its child.
+        self.node = None;
+        let mut empty_since = None;
+        loop {
+            self.step(Some(LINGER))?;
+            if !self.members.is_empty() {
+                empty_since = None;
+            } else if empty_since.get_or_insert_with(Instant::now).elapsed() >= LINGER {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lets the node go and waits until it is gone.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.link = None;
+        self.await_node()
+    }
+
+    /// Whether the node hung up, as it does when it dies; its processes learn that as soon as the
+    /// supervisor, and may end before the death itself is reported.
+    fn node_is_dying(&self) -> io::Result<bool> {
+        let Some(link) = &self.link else { return Ok(false) };
+        let mut waited = [PollFd::new(link.as_fd(), PollFlags::empty())];
+        poll(&mut waited, PollTimeout::ZERO)?;
+        Ok(waited[0].any() == Some(true))
+    }
+
+    /// Waits until the node is gone, and makes sure of that after a while.
+    fn await_node(&mut self) -> io::Result<()> {
+        let deadline = Instant::now() + NODE_GRACE;
+        while let Some(node) = self.node {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                kill(node, Signal::SIGKILL)?;
+                nix::sys::wait::waitpid(node, None)?;
+                self.node = None;
+                return Ok(());
+            }
+            self.step(Some(left))?;
+        }
+        Ok(())
+    }
+
+    /// Descriptors that a process lingering on must keep.
+    pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let mut all = vec![self.signals.as_fd()];
+        all.extend(self.node_stderr.as_ref().map(AsFd::as_fd));
+        all.extend(self.link.as_ref().map(AsFd::as_fd));
+        all.extend(self.members.held());
+        all
+    }
+
+    fn report(&self) -> Report {
+        self.report_on(&self.members.figures())
+    }
+
+    fn report_on(&self, figures: &crate::figures::Figures) -> Report {
+        let pid = self.program.as_raw() as u32;
+        Report::new(&self.subject, pid, self.ending.clone(), self.started.elapsed(), figures)
+    }
+
+    /// Waits for something to happen, for `timeout` at most, and deals with it. Returns whether
+    /// anything did.
+    fn step(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
+        let stderr = self.node_stderr.as_ref().map(AsFd::as_fd);
+        let fixed = [Some(self.signals.as_fd()), stderr];
+        let mut waited: Vec<PollFd<'_>> = fixed
+            .into_iter()
+            .flatten()
+            .chain(self.members.descriptors())
+            .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+            .collect();
+        let timeout = match timeout {
+            None => PollTimeout::NONE,
+            Some(time) => PollTimeout::try_from(time.as_millis().min(60_000) as i32)
+                .unwrap_or(PollTimeout::MAX),
+        };
+        match poll(&mut waited, timeout) {
+            Ok(0) => return Ok(false),
+            Ok(_) | Err(nix::Error::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let ready: Vec<bool> = waited.iter().map(|fd| fd.any() == Some(true)).collect();
+        let (signals, rest) = (ready[0], &ready[1..]);
+        let (complaint, members) =
+            if self.node_stderr.is_some() { (rest[0], &rest[1..]) } else { (false, rest) };
+        if complaint {
+            self.pass_on_complaint();
+        }
+        if members.contains(&true) {
+            self.serve_members(members);
+        }
+        if signals {
+            self.heed_signals()?;
+        }
+        Ok(ready.contains(&true))
+    }
+
+    fn serve_members(&mut self, ready: &[bool]) {
+        let (subject, program) = (&self.subject, self.program.as_raw() as u32);
+        let (ending, elapsed) = (&self.ending, self.started.elapsed());
+        let text = |figures: &crate::figures::Figures| {
+            let mut report = Report::new(subject, program, ending.clone(), elapsed, figures);
+            let fits = |report: &Report| {
+                serde_json::to_string(report)
+                    .ok()
+                    .filter(|text| text.len() <= farside_wire::control::MAX_FIGURES)
+            };
+            fits(&report).unwrap_or_else(|| {
+                // Arguments can be megabytes long; nothing else can.
+                report.arguments.clear();
+                report.program = report.program.chars().take(200).collect();
+                fits(&report).unwrap_or_default()
+            })
+        };
+        self.members.serve(ready, self.link.as_ref().map(AsFd::as_fd), text);
+    }
+
+    fn pass_on_complaint(&mut self) {
+        let mut bytes = [0; 1024];
+        match self.node_stderr.as_mut().map(|stderr| stderr.read(&mut bytes)) {
+            Some(Ok(len)) if len > 0 => {
+                for line in String::from_utf8_lossy(&bytes[..len]).lines() {
+                    complain(line);
+                }
+            }
+            _ => self.node_stderr = None,
+        }
+    }
+
+    fn heed_signals(&mut self) -> io::Result<()> {
+        while let Some(event) = self.signals.next(self.program)? {
+            match event {
+                Event::Child => self.look_after_children()?,
+                Event::TerminalStop => self.terminal_stop = true,
+                Event::Continued => self.terminal_stop = false,
+                Event::Forward(signal) => self.forward(signal),
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes a signal on. A sender that signals the supervisor and then its whole group, as
+    /// `timeout` does, is heard once.
+    fn forward(&mut self, signal: Signal) {
+        const ONCE_WITHIN: Duration = Duration::from_millis(50);
+        let again = self
+            .last_forwarded
+            .is_some_and(|(last, at)| last == signal && at.elapsed() < ONCE_WITHIN);
+        if signal == Signal::SIGTERM && again {
+            return;
+        }
+        self.last_forwarded = Some((signal, Instant::now()));
+        self.terminal_stop = signal == Signal::SIGTSTP;
+        if self.ending == Ending::Running {
+            // The program may be gone by now, which is seen next.
+            let _ = kill(self.program, signal);
+        }
+    }
+
+    fn look_after_children(&mut self) -> io::Result<()> {
+        while self.ending == Ending::Running {
+            match change_of(self.program)? {
+                None => break,
+                Some(Change::Exited(code)) => self.ending = Ending::Exited(code),
+                Some(Change::Killed(signal)) => self.ending = Ending::Killed(signal),
+                Some(Change::Stopped(signal)) => self.stop_along(signal)?,
+            }
+        }
+        let Some(node) = self.node else { return Ok(()) };
+        let how = match change_of(node)? {
+            None | Some(Change::Stopped(_)) => return Ok(()),
+            Some(Change::Exited(code)) => format!("exited with code {code}"),
+            Some(Change::Killed(signal)) => format!("was killed by {}", signal_name(signal)),
+        };
+        self.node = None;
+        if self.link.take().is_some() {
+            complain(&format!("lost the memory node, which {how}; what it held is gone"));
+        }
+        Ok(())
+    }
+
+    /// Stops with the program when it was job control that stopped it, so that the shell sees its
+    /// job stopped. A program stopped by a debugger or by SIGSTOP alone stops alone: nobody would
+    /// continue the supervisor.
+    fn stop_along(&mut self, signal: i32) -> io::Result<()> {
+        let by_terminal = matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
+        let on_its_behalf = self.terminal_stop && signal == libc::SIGSTOP;
+        if !by_terminal && !on_its_behalf {
+            return Ok(());
+        }
+        self.terminal_stop = false;
+        let signal = Signal::try_from(signal).unwrap_or(Signal::SIGTSTP);
+        stop_self(signal)
+    }
+}
+
+/// One line on stderr; a closed stderr is no reason to stop.
+pub fn complain(line: &str) {
+    let _ = writeln!(io::stderr(), "farside: {line}");
+}

@@ -1,0 +1,110 @@
+//! `farside top`: the running programs and their counters.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use comfy_table::{CellAlignment, Table, presets};
+use farside_wire::control::{self, ControlError};
+
+use crate::Failure;
+use crate::options::Size;
+use crate::run::{Report, grouped, nanoseconds, registered};
+
+/// How often the table is drawn anew.
+const REFRESH: Duration = Duration::from_secs(1);
+
+/// Shows the running programs: again and again on a terminal, else once.
+pub fn top(once: bool, json: bool) -> Result<ExitCode, Failure> {
+    if json {
+        let text = serde_json::to_string_pretty(&reports()?)
+            .map_err(|error| Failure::own(error.to_string()))?;
+        return show(&format!("{text}\n"));
+    }
+    if once || !io::stdout().is_terminal() {
+        return show(&format!("{}\n", table(&reports()?)));
+    }
+    loop {
+        let table = table(&reports()?);
+        show(&format!("\x1b[H\x1b[2J{table}\n"))?;
+        std::thread::sleep(REFRESH);
+    }
+}
+
+/// The running programs of this user. Entries whose supervisor is gone are removed.
+pub fn reports() -> Result<Vec<Report>, Failure> {
+    let runs = registered()
+        .map_err(|error| Failure::own(format!("cannot list the running programs: {error}")))?;
+    let mut reports = Vec::new();
+    for (file, run) in runs {
+        match control::watch(&run.control) {
+            Ok(text) => reports.extend(serde_json::from_str::<Report>(&text).ok()),
+            Err(ControlError::Connect(error))
+                if error.kind() == io::ErrorKind::ConnectionRefused =>
+            {
+                // Somebody else may have cleaned up first.
+                let _ = std::fs::remove_file(file);
+            }
+            // It ended between the listing and the question.
+            Err(_) => {}
+        }
+    }
+    Ok(reports)
+}
+
+fn table(reports: &[Report]) -> String {
+    if reports.is_empty() {
+        return "no program runs on far memory".to_owned();
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "PID",
+        "PROGRAM",
+        "TIME",
+        "PROCESSES",
+        "LIMIT",
+        "RESIDENT",
+        "FOOTPRINT",
+        "DEMAND FAULTS",
+        "MEDIAN",
+        "LATE",
+        "FETCHED",
+        "WRITTEN",
+    ]);
+    for report in reports {
+        let bytes = |name: &str| Size(report.counter(name)).to_string();
+        table.add_row([
+            report.pid.to_string(),
+            report.program.clone(),
+            format!("{:.0} s", report.elapsed_seconds),
+            report.processes.to_string(),
+            bytes("limit_bytes"),
+            bytes("resident_bytes"),
+            bytes("footprint_bytes"),
+            grouped(report.counter("demand_faults")),
+            report.fault_times.median_ns.map_or_else(String::new, nanoseconds),
+            grouped(report.counter("late_hits")),
+            bytes("fetched_bytes"),
+            bytes("written_bytes"),
+        ]);
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        if index != 1 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.to_string()
+}
+
+fn show(text: &str) -> Result<ExitCode, Failure> {
+    let mut stdout = io::stdout();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::own(format!("cannot write to stdout: {error}")))
+        }
+        // The reader has seen enough.
+        Err(_) => std::process::exit(0),
+        Ok(()) => Ok(ExitCode::SUCCESS),
+    }
+}

@@ -1,0 +1,283 @@
+//! The embedded node: a child process that owns the memory, which this side reads and writes directly.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+use farside_os::memory::{self, PAGE};
+use farside_os::{OsError, socket};
+use farside_wire::pool::{Block, LEN, Message, UNIT};
+
+use crate::link::wait_until;
+use crate::slots::{RAW_UNITS, Slots};
+use crate::{Compression, FarError, FarStore, FarUrl, Link, Ticket};
+
+const NODE: &str = "the embedded memory node";
+
+/// Runs of freed memory at least this long are given back to the machine at once.
+const PUNCH_FROM: u64 = 64 * 1024;
+
+/// Client side of the embedded node.
+pub struct Embedded {
+    data: OwnedFd,
+    slots: Slots,
+    link: Link,
+    compression: Compression,
+    lost: AtomicBool,
+    socket: Mutex<OwnedFd>,
+    socket_raw: AtomicI32,
+}
+
+impl Embedded {
+    /// Takes up the connection to the node, for a far region of `pages` pages.
+    pub fn connect(socket: OwnedFd, url: &FarUrl, pages: u64) -> Result<Self, FarError> {
+        let FarUrl::Embedded { latency_ns, bits_per_second, compression } = *url;
+        let mut bytes = [0; LEN];
+        let (n, fds) = socket::receive(socket.as_fd(), &mut bytes)?;
+        let [data, refs, map] = match (Message::decode(&bytes[..n]), <[OwnedFd; 3]>::try_from(fds))
+        {
+            (Ok(Message::Pool), Ok(files)) => files,
+            (Ok(Message::Refused { reason }), _) => {
+                return Err(FarError::Os(OsError {
+                    call: "attach",
+                    subject: NODE,
+                    errno: reason as i32,
+                }));
+            }
+            _ => return Err(FarError::NodeLost),
+        };
+        Ok(Self {
+            data,
+            slots: Slots::new(pages, refs.as_fd(), map)?,
+            link: Link::new(latency_ns, bits_per_second),
+            compression,
+            lost: AtomicBool::new(false),
+            socket_raw: AtomicI32::new(socket.as_raw_fd()),
+            socket: Mutex::new(socket),
+        })
+    }
+
+    fn check(&self) -> Result<(), FarError> {
+        if self.lost.load(Ordering::Acquire) { Err(FarError::NodeLost) } else { Ok(()) }
+    }
+
+    fn data(&self) -> BorrowedFd<'_> {
+        self.data.as_fd()
+    }
+
+    fn read_block(&self, page: u64, block: Block, into: &mut [u8]) -> Result<(), FarError> {
+        if block.units == RAW_UNITS {
+            return Ok(memory::read_at(self.data(), block.offset(), into, NODE)?);
+        }
+        let mut packed = [0; 3 * UNIT];
+        let packed = &mut packed[..block.units as usize * UNIT];
+        memory::read_at(self.data(), block.offset(), packed, NODE)?;
+        let len = usize::from(u16::from_le_bytes([packed[0], packed[1]]));
+        let body = packed.get(2..2 + len).ok_or(FarError::Damaged(page))?;
+        match lz4_flex::block::decompress_into(body, into) {
+            Ok(PAGE) => Ok(()),
+            _ => Err(FarError::Damaged(page)),
+        }
+    }
+
+    fn write_packed(&self, page: u64, content: &[u8]) -> Result<usize, FarError> {
+        let mut packed = [0; 2 + lz4_flex::block::get_maximum_output_size(PAGE)];
+        let len = lz4_flex::block::compress_into(content, &mut packed[2..]).unwrap_or(PAGE);
+        let units = (len + 2).div_ceil(UNIT) as u32;
+        let (units, bytes) = if units >= RAW_UNITS {
+            (RAW_UNITS, content)
+        } else {
+            packed[..2].copy_from_slice(&(len as u16).to_le_bytes());
+            (units, &packed[..len + 2])
+        };
+        match self.slots.writable_block(page, units) {
+            Some(block) => memory::write_at(self.data(), block.offset(), bytes, NODE)?,
+            None => {
+                let block = self.slots.allocate_run(1, units)?;
+                memory::write_at(self.data(), block.offset(), bytes, NODE)?;
+                self.slots.set(page, block);
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    /// Length of the run from `page` on, at most `most`, that can be written in place with one call.
+    fn in_place_run(&self, page: u64, most: usize) -> Option<(Block, usize)> {
+        let first = self.slots.writable_block(page, RAW_UNITS)?;
+        let run = (1..most)
+            .take_while(|i| {
+                self.slots
+                    .writable_block(page + *i as u64, RAW_UNITS)
+                    .is_some_and(|block| block.unit == first.unit + *i as u32 * RAW_UNITS)
+            })
+            .count();
+        Some((first, run + 1))
+    }
+
+    fn write_raw(&self, first: u64, pages: &[u8]) -> Result<(), FarError> {
+        let count = pages.len() / PAGE;
+        let mut at = 0;
+        while at < count {
+            let page = first + at as u64;
+            if let Some((block, run)) = self.in_place_run(page, count - at) {
+                let bytes = &pages[at * PAGE..(at + run) * PAGE];
+                memory::write_at(self.data(), block.offset(), bytes, NODE)?;
+                at += run;
+                continue;
+            }
+            let run = 1
+                + (at + 1..count)
+                    .take_while(|i| {
+                        self.slots.writable_block(first + *i as u64, RAW_UNITS).is_none()
+                    })
+                    .count();
+            let block = self.slots.allocate_run(run as u32, RAW_UNITS)?;
+            let bytes = &pages[at * PAGE..(at + run) * PAGE];
+            memory::write_at(self.data(), block.offset(), bytes, NODE)?;
+            for i in 0..run {
+                let unit = block.unit + i as u32 * RAW_UNITS;
+                self.slots.set(page + i as u64, Block { unit, units: RAW_UNITS });
+            }
+            at += run;
+        }
+        Ok(())
+    }
+
+    fn punch(&self, blocks: &[Block]) -> Result<(), FarError> {
+        let mut at = 0;
+        while at < blocks.len() {
+            let start = blocks[at];
+            let mut end = start.unit + start.units;
+            let mut next = at + 1;
+            while next < blocks.len() && blocks[next].unit == end {
+                end += blocks[next].units;
+                next += 1;
+            }
+            let len = u64::from(end - start.unit) * UNIT as u64;
+            if len >= PUNCH_FROM {
+                memory::punch_hole(self.data(), start.offset(), len, NODE)?;
+            }
+            at = next;
+        }
+        Ok(())
+    }
+}
+
+impl FarStore for Embedded {
+    fn is_instant(&self) -> bool {
+        self.link.is_free()
+    }
+
+    fn begin_read(&self, first: u64, count: u32) -> Result<Ticket, FarError> {
+        self.check()?;
+        let ready_at = self.link.request(count as usize * PAGE);
+        Ok(Ticket { first, count, ready_at })
+    }
+
+    fn finish_read(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError> {
+        wait_until_ready(ticket.ready_at);
+        self.check()?;
+        let count = ticket.count as usize;
+        let mut at = 0;
+        while at < count {
+            let page = ticket.first + at as u64;
+            let block = self.slots.block(page).ok_or(FarError::Missing(page))?;
+            let mut run = 1;
+            if block.units == RAW_UNITS {
+                while at + run < count
+                    && self.slots.block(page + run as u64)
+                        == Some(Block {
+                            unit: block.unit + run as u32 * RAW_UNITS,
+                            units: RAW_UNITS,
+                        })
+                {
+                    run += 1;
+                }
+                let into = &mut into[at * PAGE..(at + run) * PAGE];
+                memory::read_at(self.data(), block.offset(), into, NODE)?;
+            } else {
+                self.read_block(page, block, &mut into[at * PAGE..(at + 1) * PAGE])?;
+            }
+            at += run;
+        }
+        Ok(())
+    }
+
+    fn write(&self, first: u64, pages: &[u8]) -> Result<(), FarError> {
+        self.check()?;
+        match self.compression {
+            Compression::None => {
+                self.write_raw(first, pages)?;
+                self.link.send(pages.len());
+            }
+            Compression::Lz4 => {
+                let mut sent = 0;
+                for (i, page) in pages.chunks_exact(PAGE).enumerate() {
+                    sent += self.write_packed(first + i as u64, page)?;
+                }
+                self.link.send(sent);
+            }
+        }
+        Ok(())
+    }
+
+    fn discard(&self, first: u64, count: u64) -> Result<(), FarError> {
+        if self.slots.held() == 0 {
+            return Ok(());
+        }
+        let mut freed = Vec::new();
+        for page in first..first + count {
+            freed.extend(self.slots.clear(page));
+        }
+        freed.sort_unstable_by_key(|block| block.unit);
+        let punched = self.punch(&freed);
+        self.slots.recycle(&freed);
+        punched
+    }
+
+    fn rename(&self, from: u64, to: u64, count: u64) -> Result<(), FarError> {
+        for i in 0..count {
+            self.slots.rename(from + i, to + i);
+        }
+        Ok(())
+    }
+
+    fn held(&self) -> u64 {
+        self.slots.held()
+    }
+
+    fn before_fork(&self) -> Result<(), FarError> {
+        self.slots.before_fork()
+    }
+
+    fn after_fork_in_parent(&self, forked: bool) {
+        self.slots.after_fork_in_parent(forked);
+    }
+
+    fn after_fork_in_child(&self, link: OwnedFd) -> Result<(), FarError> {
+        let map = self.slots.after_fork_in_child()?;
+        let mut bytes = [0; LEN];
+        let (n, _) = socket::receive(link.as_fd(), &mut bytes)?;
+        if Message::decode(&bytes[..n]) != Ok(Message::Joined) {
+            return Err(FarError::NodeLost);
+        }
+        socket::send(link.as_fd(), &Message::Map.encode(), &[map.as_raw_fd()])?;
+        self.socket_raw.store(link.as_raw_fd(), Ordering::Release);
+        *self.socket.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = link;
+        Ok(())
+    }
+
+    fn link(&self) -> RawFd {
+        self.socket_raw.load(Ordering::Acquire)
+    }
+
+    fn mark_lost(&self) {
+        self.lost.store(true, Ordering::Release);
+    }
+}
+
+fn wait_until_ready(ready_at: u64) {
+    if ready_at != 0 {
+        wait_until(ready_at);
+    }
+}

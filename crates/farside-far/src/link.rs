@@ -1,0 +1,105 @@
+//! A network link that is not there: injected latency and bandwidth.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use farside_os::thread::{now_ns, sleep_ns};
+
+/// Latency and bandwidth put between a program and a node on the same machine.
+///
+/// Each direction is a wire that carries one byte after the other: a transfer starts when the wire is
+/// free, occupies it for its length over the bandwidth, and arrives a latency later.
+#[derive(Debug, Default)]
+pub struct Link {
+    latency_ns: u64,
+    /// Bits a second; 0 for no bound.
+    bits_per_second: u64,
+    inbound_free_at: AtomicU64,
+    outbound_free_at: AtomicU64,
+}
+
+/// Waits longer than this are slept through but for their end; shorter ones are spun, since the
+/// scheduler's timer slack is 50 us.
+const SPIN_NS: u64 = 120_000;
+
+/// How far the outgoing wire may run ahead before a writer has to wait.
+const OUTBOUND_BACKLOG_NS: u64 = 1_000_000;
+
+impl Link {
+    /// A link with the given latency in nanoseconds and bandwidth in bits a second (0: unbounded).
+    pub fn new(latency_ns: u64, bits_per_second: u64) -> Self {
+        Self { latency_ns, bits_per_second, ..Self::default() }
+    }
+
+    /// Whether the link costs nothing.
+    pub fn is_free(&self) -> bool {
+        self.latency_ns == 0 && self.bits_per_second == 0
+    }
+
+    fn occupy(&self, wire: &AtomicU64, bytes: usize) -> u64 {
+        if self.bits_per_second == 0 {
+            return now_ns();
+        }
+        let cost = (bytes as u128 * 8 * 1_000_000_000 / u128::from(self.bits_per_second)) as u64;
+        let now = now_ns();
+        let mut end = 0;
+        // The closure always returns a value, so the update cannot fail.
+        let _ = wire.fetch_update(Relaxed, Relaxed, |free_at| {
+            end = free_at.max(now) + cost;
+            Some(end)
+        });
+        end
+    }
+
+    /// When `bytes` that are asked for now will have arrived; 0 if at once.
+    pub fn request(&self, bytes: usize) -> u64 {
+        if self.is_free() { 0 } else { self.occupy(&self.inbound_free_at, bytes) + self.latency_ns }
+    }
+
+    /// Sends `bytes`; returns when the sender may go on, which is at once unless the wire is far
+    /// behind.
+    pub fn send(&self, bytes: usize) {
+        if !self.is_free() {
+            let end = self.occupy(&self.outbound_free_at, bytes);
+            wait_until(end.saturating_sub(OUTBOUND_BACKLOG_NS));
+        }
+    }
+}
+
+/// Waits until the monotonic clock shows `deadline`, to well under a microsecond.
+pub fn wait_until(deadline: u64) {
+    loop {
+        let now = now_ns();
+        if now >= deadline {
+            return;
+        }
+        let left = deadline - now;
+        if left > SPIN_NS {
+            sleep_ns(left - SPIN_NS);
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfers_queue_on_the_wire() {
+        let link = Link::new(5_000, 8_000_000_000);
+        let first = link.request(4096);
+        let second = link.request(4096);
+        assert!(second >= first + 4096, "the second transfer waits for the first");
+        assert_eq!(Link::new(0, 0).request(4096), 0);
+    }
+
+    #[test]
+    fn waiting_never_returns_early() {
+        for ns in [0, 1_000, 5_000, 200_000] {
+            let deadline = now_ns() + ns;
+            wait_until(deadline);
+            assert!(now_ns() >= deadline);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Where in the node's memory each page lies.
+//!
+//! The node's memory is cut into units of 1 KiB; a stored page occupies a block of one to four of them
+//! (four if it is not compressed). A program keeps a map from page to block; several programs that
+//! forked from one another share the blocks, each of which counts its users. All three tables are
+//! shared memory that the node created, so that the node can give back what a killed program held.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use farside_os::memory::{self, PAGE};
+use farside_wire::pool::{Block, MAX_UNITS, REFS_BYTES, REFS_HEADER, UNIT};
+
+use crate::FarError;
+
+/// Units of a page that is stored as it is.
+pub const RAW_UNITS: u32 = (PAGE / UNIT) as u32;
+
+/// Freed blocks are reused once so many are waiting; before that new ones are taken, because these
+/// lie side by side.
+const REUSE_FROM: usize = 1024;
+
+/// The tables of one process.
+pub struct Slots {
+    pages: u64,
+    map: AtomicPtr<AtomicU32>,
+    map_file: Mutex<Option<OwnedFd>>,
+    refs: &'static [AtomicU16],
+    next: &'static AtomicU64,
+    free: Mutex<[Vec<u32>; 4]>,
+    held: AtomicU64,
+    /// One more than the highest page ever mapped.
+    high: AtomicU64,
+    pending: Mutex<Option<PendingMap>>,
+}
+
+/// A copy of the map, made for a child about to be forked.
+struct PendingMap {
+    file: OwnedFd,
+    address: usize,
+    high: u64,
+}
+
+fn map_len(pages: u64) -> usize {
+    (pages as usize * 4).next_multiple_of(PAGE)
+}
+
+impl Slots {
+    /// Takes the files of a new pool, for a far region of `pages` pages.
+    pub fn new(pages: u64, refs: BorrowedFd<'_>, map: OwnedFd) -> Result<Self, FarError> {
+        let refs_at = memory::map_shared(refs, REFS_BYTES as usize, "the node's reference counts")?;
+        let map_at = memory::map_shared(map.as_fd(), map_len(pages), "the page map")?;
+        // SAFETY: the mapping is as long as the two parts together, lives as long as the process, and
+        // atomics are valid for any content.
+        let (next, refs) = unsafe {
+            (
+                &*(refs_at as *const AtomicU64),
+                std::slice::from_raw_parts(
+                    (refs_at + REFS_HEADER) as *const AtomicU16,
+                    MAX_UNITS as usize,
+                ),
+            )
+        };
+        // Unit 0 stays unused, so that an entry of 0 means "not stored".
+        let _ = next.compare_exchange(0, u64::from(RAW_UNITS), Ordering::AcqRel, Ordering::Acquire);
+        Ok(Self {
+            pages,
+            map: AtomicPtr::new(map_at as *mut AtomicU32),
+            map_file: Mutex::new(Some(map)),
+            refs,
+            next,
+            free: Mutex::new([const { Vec::new() }; 4]),
+            held: AtomicU64::new(0),
+            high: AtomicU64::new(0),
+            pending: Mutex::new(None),
+        })
+    }
+
+    fn entry(&self, page: u64) -> &AtomicU32 {
+        assert!(page < self.pages, "page {page} beyond the far region");
+        // SAFETY: the map has an entry for each page, checked above, and stays mapped.
+        unsafe { &*self.map.load(Ordering::Acquire).add(page as usize) }
+    }
+
+    /// Number of pages stored for this process.
+    pub fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// Where `page` lies, if it is stored.
+    pub fn block(&self, page: u64) -> Option<Block> {
+        Block::unpack(self.entry(page).load(Ordering::Acquire))
+    }
+
+    /// The block of `page` if new content of `units` units may be written into it in place.
+    pub fn writable_block(&self, page: u64, units: u32) -> Option<Block> {
+        self.block(page).filter(|block| {
+            block.units == units && self.refs[block.unit as usize].load(Ordering::Acquire) == 1
+        })
+    }
+
+    /// Takes `count` blocks of `units` units that lie side by side, each with one user; returns the
+    /// first.
+    pub fn allocate_run(&self, count: u32, units: u32) -> Result<Block, FarError> {
+        if count == 1 {
+            let mut free = self.lock_free();
+            let list = &mut free[units as usize - 1];
+            if list.len() > REUSE_FROM
+                && let Some(unit) = list.pop()
+            {
+                drop(free);
+                self.refs[unit as usize].store(1, Ordering::Release);
+                return Ok(Block { unit, units });
+            }
+        }
+        let want = u64::from(count * units);
+        let unit = self.next.fetch_add(want, Ordering::AcqRel);
+        if unit + want > MAX_UNITS {
+            self.next.fetch_sub(want, Ordering::AcqRel);
+            return Err(FarError::Full);
+        }
+        for i in 0..u64::from(count) {
+            self.refs[(unit + i * u64::from(units)) as usize].store(1, Ordering::Release);
+        }
+        Ok(Block { unit: unit as u32, units })
+    }
+
+    /// Says that `page` now lies in `block`, and frees the block it had before.
+    pub fn set(&self, page: u64, block: Block) {
+        self.high.fetch_max(page + 1, Ordering::Relaxed);
+        let old = self.entry(page).swap(block.pack(), Ordering::AcqRel);
+        match Block::unpack(old) {
+            Some(old) => self.release(old),
+            None => _ = self.held.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
+    /// Forgets `page`; returns its block if nobody uses it any more.
+    pub fn clear(&self, page: u64) -> Option<Block> {
+        let block = Block::unpack(self.entry(page).swap(0, Ordering::AcqRel))?;
+        self.held.fetch_sub(1, Ordering::Relaxed);
+        self.drop_user(block).then_some(block)
+    }
+
+    /// Moves the entry of `from` to `to`.
+    pub fn rename(&self, from: u64, to: u64) {
+        let entry = self.entry(from).swap(0, Ordering::AcqRel);
+        if entry != 0 {
+            self.high.fetch_max(to + 1, Ordering::Relaxed);
+            let old = self.entry(to).swap(entry, Ordering::AcqRel);
+            if let Some(old) = Block::unpack(old) {
+                self.held.fetch_sub(1, Ordering::Relaxed);
+                self.release(old);
+            }
+        }
+    }
+
+    /// Makes blocks that nobody uses available again, lowest first.
+    pub fn recycle(&self, blocks: &[Block]) {
+        let mut free = self.lock_free();
+        for block in blocks.iter().rev() {
+            free[block.units as usize - 1].push(block.unit);
+        }
+    }
+
+    fn release(&self, block: Block) {
+        if self.drop_user(block) {
+            self.recycle(&[block]);
+        }
+    }
+
+    fn drop_user(&self, block: Block) -> bool {
+        self.refs[block.unit as usize].fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    fn lock_free(&self) -> std::sync::MutexGuard<'_, [Vec<u32>; 4]> {
+        self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn lock_pending(&self) -> std::sync::MutexGuard<'_, Option<PendingMap>> {
+        self.pending.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Makes the copy of the map that the child of the coming fork will use, and counts that child as
+    /// a user of every block.
+    pub fn before_fork(&self) -> Result<(), FarError> {
+        let file = memory::anonymous_file(c"farside-map", map_len(self.pages) as u64)?;
+        let address =
+            memory::map_shared(file.as_fd(), map_len(self.pages), "the child's page map")?;
+        let high = self.high.load(Ordering::Relaxed);
+        for page in 0..high {
+            let entry = self.entry(page).load(Ordering::Acquire);
+            if let Some(block) = Block::unpack(entry) {
+                self.refs[block.unit as usize].fetch_add(1, Ordering::AcqRel);
+                // SAFETY: the new map is as long as this one, and nobody else knows it yet.
+                unsafe { (address as *mut u32).add(page as usize).write(entry) };
+            }
+        }
+        *self.lock_pending() = Some(PendingMap { file, address, high });
+        Ok(())
+    }
+
+    /// Drops the copy: the child has it, or there is no child.
+    pub fn after_fork_in_parent(&self, forked: bool) {
+        let Some(pending) = self.lock_pending().take() else { return };
+        if !forked {
+            for page in 0..pending.high {
+                if let Some(block) = self.block(page) {
+                    self.release(block);
+                }
+            }
+        }
+        // Failing to unmap costs address space only.
+        let _ = memory::unmap(pending.address, map_len(self.pages), "the child's page map");
+    }
+
+    /// Switches to the copy made before the fork; returns it for the node.
+    pub fn after_fork_in_child(&self) -> Result<OwnedFd, FarError> {
+        let Some(pending) = self.lock_pending().take() else {
+            return Err(FarError::NodeLost);
+        };
+        let old = self.map.swap(pending.address as *mut AtomicU32, Ordering::AcqRel);
+        // Failing to unmap costs address space only.
+        let _ = memory::unmap(old as usize, map_len(self.pages), "the parent's page map");
+        // Blocks that were free for the parent are the parent's to reuse.
+        for list in self.lock_free().iter_mut() {
+            list.clear();
+        }
+        let file = pending.file;
+        let copy = file.try_clone().map_err(|_| {
+            FarError::Os(farside_os::OsError {
+                call: "dup",
+                subject: "the page map",
+                errno: farside_os::last_errno(),
+            })
+        })?;
+        *self.map_file.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(file);
+        Ok(copy)
+    }
+}

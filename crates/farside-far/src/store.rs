@@ -1,0 +1,79 @@
+//! The far-store seam: what the pager asks of memory nodes.
+
+use farside_os::OsError;
+use thiserror::Error;
+
+/// A read that is on its way.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// First page of the run.
+    pub first: u64,
+    /// Pages in the run.
+    pub count: u32,
+    /// When the data will be there, in nanoseconds of the monotonic clock; 0 if it is there.
+    pub ready_at: u64,
+}
+
+/// Why the far store cannot do what it was asked.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+pub enum FarError {
+    /// The only node that held the page is gone.
+    #[error("the memory node is gone, and with it the pages it held")]
+    NodeLost,
+    /// The node has no room.
+    #[error("the memory node is full")]
+    Full,
+    /// A page was asked for that was never stored.
+    #[error("page {0} is not in the far store")]
+    Missing(u64),
+    /// What came back is not what was stored.
+    #[error("page {0} came back damaged")]
+    Damaged(u64),
+    /// A system call failed.
+    #[error(transparent)]
+    Os(#[from] OsError),
+}
+
+/// Keeps pages outside local memory.
+///
+/// Pages are named by their number in the far region. Runs are consecutive pages in one buffer. All
+/// methods may be called from several threads at once; the caller sees to it that no two calls
+/// concern the same page at the same time.
+pub trait FarStore: Send + Sync {
+    /// Whether reads take no longer than copying: there is nothing to gain by not waiting for them.
+    fn is_instant(&self) -> bool;
+
+    /// Asks for `count` pages from `first` on.
+    fn begin_read(&self, first: u64, count: u32) -> Result<Ticket, FarError>;
+
+    /// Waits for a read and puts its pages into `into`, which holds exactly as many.
+    fn finish_read(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError>;
+
+    /// Stores a run of pages; when it returns, the content is safe and the buffer may be reused.
+    fn write(&self, first: u64, pages: &[u8]) -> Result<(), FarError>;
+
+    /// Forgets pages; those that are not stored are passed over.
+    fn discard(&self, first: u64, count: u64) -> Result<(), FarError>;
+
+    /// Renames `count` pages from `from` on to `to`; the ranges do not overlap, and nothing is stored
+    /// under the new names.
+    fn rename(&self, from: u64, to: u64, count: u64) -> Result<(), FarError>;
+
+    /// Number of pages stored for this process.
+    fn held(&self) -> u64;
+
+    /// Prepares for a fork: afterwards both processes hold every page stored now.
+    fn before_fork(&self) -> Result<(), FarError>;
+
+    /// The fork happened, or failed, and this is the parent.
+    fn after_fork_in_parent(&self, forked: bool);
+
+    /// The fork happened and this is the child, whose connection to the node is `link`.
+    fn after_fork_in_child(&self, link: std::os::fd::OwnedFd) -> Result<(), FarError>;
+
+    /// The node's connection, whose hang-up means that the node is gone.
+    fn link(&self) -> std::os::fd::RawFd;
+
+    /// Takes note that the node is gone: every further call fails.
+    fn mark_lost(&self);
+}

@@ -1,0 +1,177 @@
+//! Far-store URLs: `embedded:latency=5us,bandwidth=25gbit,compress=lz4`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// How pages are packed before they are stored.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// As they are.
+    #[default]
+    None,
+    /// LZ4 blocks; pages that do not shrink are stored as they are.
+    Lz4,
+}
+
+/// Where far pages live.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FarUrl {
+    /// A memory node on this machine, started for the run.
+    Embedded {
+        /// Injected latency in nanoseconds.
+        latency_ns: u64,
+        /// Injected bandwidth in bits a second; 0 for no bound.
+        bits_per_second: u64,
+        /// Packing of pages.
+        compression: Compression,
+    },
+}
+
+impl Default for FarUrl {
+    fn default() -> Self {
+        FarUrl::Embedded { latency_ns: 0, bits_per_second: 0, compression: Compression::None }
+    }
+}
+
+/// A URL that names no far store.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BadUrl {
+    /// Unknown scheme.
+    #[error(
+        "no far store is called {0:?}; there is: embedded:[latency=5us,bandwidth=25gbit,compress=lz4]"
+    )]
+    Scheme(String),
+    /// Unknown option.
+    #[error("the embedded node has no option {0:?}; it has latency, bandwidth and compress")]
+    Option(String),
+    /// An option's value makes no sense.
+    #[error("{option}={value:?}: {expected}")]
+    Value {
+        /// Option.
+        option: &'static str,
+        /// What was given.
+        value: String,
+        /// What would do.
+        expected: &'static str,
+    },
+}
+
+impl FromStr for FarUrl {
+    type Err = BadUrl;
+
+    fn from_str(text: &str) -> Result<Self, BadUrl> {
+        let (scheme, options) = text.split_once(':').unwrap_or((text, ""));
+        if scheme != "embedded" {
+            return Err(BadUrl::Scheme(scheme.into()));
+        }
+        let (mut latency_ns, mut bits_per_second) = (0, 0);
+        let mut compression = Compression::None;
+        for option in options.split(',').filter(|option| !option.is_empty()) {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            match name {
+                "latency" => latency_ns = parse_latency(value)?,
+                "bandwidth" => bits_per_second = parse_bandwidth(value)?,
+                "compress" => compression = parse_compression(value)?,
+                other => return Err(BadUrl::Option(other.into())),
+            }
+        }
+        Ok(FarUrl::Embedded { latency_ns, bits_per_second, compression })
+    }
+}
+
+fn parse_latency(value: &str) -> Result<u64, BadUrl> {
+    scaled(value, &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)])
+        .filter(|ns| *ns <= 10_000_000_000)
+        .ok_or(BadUrl::Value {
+            option: "latency",
+            value: value.into(),
+            expected: "a time such as 5us, at most 10s",
+        })
+}
+
+fn parse_bandwidth(value: &str) -> Result<u64, BadUrl> {
+    scaled(value, &[("kbit", 1e3), ("mbit", 1e6), ("gbit", 1e9), ("tbit", 1e12)])
+        .filter(|bits| *bits >= 1_000)
+        .ok_or(BadUrl::Value {
+            option: "bandwidth",
+            value: value.into(),
+            expected: "a rate such as 25gbit, at least 1kbit",
+        })
+}
+
+fn parse_compression(value: &str) -> Result<Compression, BadUrl> {
+    match value {
+        "lz4" => Ok(Compression::Lz4),
+        "none" => Ok(Compression::None),
+        _ => {
+            Err(BadUrl::Value { option: "compress", value: value.into(), expected: "lz4 or none" })
+        }
+    }
+}
+
+fn scaled(text: &str, units: &[(&str, f64)]) -> Option<u64> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(split);
+    let number: f64 = number.parse().ok()?;
+    let (_, scale) = units.iter().find(|(name, _)| unit.eq_ignore_ascii_case(name))?;
+    let value = number * scale;
+    (value.is_finite() && (0.0..=1e18).contains(&value)).then_some(value as u64)
+}
+
+impl fmt::Display for FarUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FarUrl::Embedded { latency_ns, bits_per_second, compression } = self;
+        let mut separator = "";
+        write!(f, "embedded:")?;
+        if *latency_ns > 0 {
+            write!(f, "latency={latency_ns}ns")?;
+            separator = ",";
+        }
+        if *bits_per_second > 0 {
+            write!(f, "{separator}bandwidth={}kbit", bits_per_second / 1_000)?;
+            separator = ",";
+        }
+        if *compression == Compression::Lz4 {
+            write!(f, "{separator}compress=lz4")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_forms_are_read() {
+        assert_eq!("embedded".parse(), Ok(FarUrl::default()));
+        assert_eq!("embedded:".parse(), Ok(FarUrl::default()));
+        let url = "embedded:latency=5us,bandwidth=25gbit,compress=lz4".parse();
+        let expected = FarUrl::Embedded {
+            latency_ns: 5_000,
+            bits_per_second: 25_000_000_000,
+            compression: Compression::Lz4,
+        };
+        assert_eq!(url, Ok(expected.clone()));
+        assert_eq!(expected.to_string().parse(), Ok(expected));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [
+            "tcp://host:1",
+            "",
+            "embedded:latency=5",
+            "embedded:latency=-5us",
+            "embedded:latency=99999s",
+            "embedded:bandwidth=0gbit",
+            "embedded:bandwidth=nangbit",
+            "embedded:compress=zip",
+            "embedded:colour=red",
+        ] {
+            assert!(text.parse::<FarUrl>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Address space: reserving, populating, dropping and protecting ranges; anonymous files.
+
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use crate::error::check;
+use crate::{OsError, Result};
+
+/// Bytes in a page.
+pub const PAGE: usize = 4096;
+
+/// `MADV_POPULATE_WRITE`, Linux 5.14.
+const MADV_POPULATE_WRITE: i32 = 23;
+
+fn raw_mmap(
+    addr: usize,
+    len: usize,
+    prot: i32,
+    flags: i32,
+    fd: i32,
+    subject: &'static str,
+) -> Result<usize> {
+    // SAFETY: callers pass either no address hint or a range they own; a new mapping touches no
+    // existing Rust object.
+    let result = unsafe { libc::syscall(libc::SYS_mmap, addr, len, prot, flags, fd, 0usize) };
+    check(result, "mmap", subject).map(|address| address as usize)
+}
+
+/// Reserves `len` bytes of zero-on-demand private memory, aligned to `align` (a power of two), without
+/// committing any, and with 4 KiB pages only.
+pub fn reserve(len: usize, align: usize, subject: &'static str) -> Result<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let slack = if align > PAGE { align } else { 0 };
+    let whole = raw_mmap(0, len + slack, libc::PROT_READ | libc::PROT_WRITE, flags, -1, subject)?;
+    let start = whole.next_multiple_of(align.max(PAGE));
+    if start > whole {
+        unmap(whole, start - whole, subject)?;
+    }
+    let tail = (whole + len + slack) - (start + len);
+    if tail > 0 {
+        unmap(start + len, tail, subject)?;
+    }
+    advise(start, len, libc::MADV_NOHUGEPAGE, subject).or_else(|error| {
+        // A kernel without transparent huge pages does not know the advice and needs none.
+        if error.errno == libc::EINVAL { Ok(()) } else { Err(error) }
+    })?;
+    Ok(start)
+}
+
+/// Maps fresh private memory over a range the caller owns.
+pub fn remap_fresh(addr: usize, len: usize, prot: i32, subject: &'static str) -> Result<()> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    raw_mmap(addr, len, prot, flags, -1, subject)?;
+    advise(addr, len, libc::MADV_NOHUGEPAGE, subject)
+        .or_else(|error| if error.errno == libc::EINVAL { Ok(()) } else { Err(error) })
+}
+
+/// Maps `len` bytes of `file` shared and writable.
+pub fn map_shared(file: BorrowedFd<'_>, len: usize, subject: &'static str) -> Result<usize> {
+    raw_mmap(
+        0,
+        len,
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_SHARED | libc::MAP_NORESERVE,
+        file.as_raw_fd(),
+        subject,
+    )
+}
+
+/// Unmaps a range the caller owns.
+pub fn unmap(addr: usize, len: usize, subject: &'static str) -> Result<()> {
+    // SAFETY: the caller owns the range and keeps no reference into it.
+    check(unsafe { libc::syscall(libc::SYS_munmap, addr, len) }, "munmap", subject).map(drop)
+}
+
+/// `madvise` on a range the caller owns.
+pub fn advise(addr: usize, len: usize, advice: i32, subject: &'static str) -> Result<()> {
+    // SAFETY: the caller owns the range; advice that drops content is the caller's decision.
+    check(unsafe { libc::syscall(libc::SYS_madvise, addr, len, advice) }, "madvise", subject)
+        .map(drop)
+}
+
+/// Changes the protection of a range the caller owns.
+pub fn protect(addr: usize, len: usize, prot: i32, subject: &'static str) -> Result<()> {
+    // SAFETY: the caller owns the range and decides who may access it.
+    check(unsafe { libc::syscall(libc::SYS_mprotect, addr, len, prot) }, "mprotect", subject)
+        .map(drop)
+}
+
+/// Gives every page of the range a frame of its own, as a write to each would.
+pub fn populate(addr: usize, len: usize, subject: &'static str) -> Result<()> {
+    loop {
+        match advise(addr, len, MADV_POPULATE_WRITE, subject) {
+            Err(error) if error.errno == libc::EINTR || error.errno == libc::EAGAIN => {}
+            other => return other,
+        }
+    }
+}
+
+/// Gives the frames of the range back to the kernel; the next access finds zeros or a fault.
+pub fn drop_range(addr: usize, len: usize, subject: &'static str) -> Result<()> {
+    advise(addr, len, libc::MADV_DONTNEED, subject)
+}
+
+/// An anonymous file in memory, closed on exec.
+pub fn anonymous_file(name: &std::ffi::CStr, len: u64) -> Result<OwnedFd> {
+    // SAFETY: the name is a valid C string; the returned descriptor is ours alone.
+    let fd = unsafe { libc::syscall(libc::SYS_memfd_create, name.as_ptr(), libc::MFD_CLOEXEC) };
+    let fd = check(fd, "memfd_create", "shared memory")?;
+    // SAFETY: as above, a fresh descriptor nobody else owns.
+    let file = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+    // SAFETY: plain system call on a descriptor we own.
+    let result = unsafe { libc::ftruncate(file.as_raw_fd(), len as libc::off_t) };
+    check(i64::from(result), "ftruncate", "shared memory")?;
+    Ok(file)
+}
+
+/// Reads exactly `buf.len()` bytes at `offset` of `file`.
+pub fn read_at(
+    file: BorrowedFd<'_>,
+    offset: u64,
+    buf: &mut [u8],
+    subject: &'static str,
+) -> Result<()> {
+    let mut done = 0;
+    while done < buf.len() {
+        // SAFETY: the pointer and length describe the rest of `buf`, which we may write.
+        let n = unsafe {
+            libc::syscall(
+                libc::SYS_pread64,
+                file.as_raw_fd(),
+                buf.as_mut_ptr().add(done),
+                buf.len() - done,
+                offset + done as u64,
+            )
+        };
+        match n {
+            -1 if crate::error::last_errno() == libc::EINTR => {}
+            -1 => return Err(OsError::last("pread", subject)),
+            0 => return Err(OsError { call: "pread", subject, errno: libc::ENODATA }),
+            n => done += n as usize,
+        }
+    }
+    Ok(())
+}
+
+/// Writes all of `buf` at `offset` of `file`.
+pub fn write_at(
+    file: BorrowedFd<'_>,
+    offset: u64,
+    buf: &[u8],
+    subject: &'static str,
+) -> Result<()> {
+    let mut done = 0;
+    while done < buf.len() {
+        // SAFETY: the pointer and length describe the rest of `buf`, which stays borrowed.
+        let n = unsafe {
+            libc::syscall(
+                libc::SYS_pwrite64,
+                file.as_raw_fd(),
+                buf.as_ptr().add(done),
+                buf.len() - done,
+                offset + done as u64,
+            )
+        };
+        match n {
+            -1 if crate::error::last_errno() == libc::EINTR => {}
+            -1 => return Err(OsError::last("pwrite", subject)),
+            n => done += n as usize,
+        }
+    }
+    Ok(())
+}
+
+/// Gives back the memory behind a range of an anonymous file; it reads as zeros afterwards.
+pub fn punch_hole(
+    file: BorrowedFd<'_>,
+    offset: u64,
+    len: u64,
+    subject: &'static str,
+) -> Result<()> {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: plain system call on a descriptor we were lent.
+    let result = unsafe { libc::syscall(libc::SYS_fallocate, file.as_raw_fd(), mode, offset, len) };
+    check(result, "fallocate", subject).map(drop)
+}

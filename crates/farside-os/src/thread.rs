@@ -1,0 +1,195 @@
+//! Threads and processors: where a thread runs, its scheduling class, waiting for descriptors.
+
+use std::os::fd::RawFd;
+
+use crate::Result;
+use crate::error::{check, last_errno};
+
+/// Where and how the calling thread may be scheduled.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// As any thread.
+    Normal,
+    /// Only when the processor would otherwise be idle.
+    Idle,
+}
+
+/// Kernel id of the calling thread.
+pub fn id() -> u32 {
+    // SAFETY: takes no arguments and cannot fail.
+    (unsafe { libc::syscall(libc::SYS_gettid) }) as u32
+}
+
+/// The processor the calling thread runs on.
+pub fn processor() -> usize {
+    // SAFETY: takes no pointers; fails only on kernels without the call.
+    let cpu = unsafe { libc::sched_getcpu() };
+    usize::try_from(cpu).unwrap_or(0)
+}
+
+/// The processors the calling thread may use, at most `most` of them.
+pub fn allowed_processors(most: usize) -> Vec<usize> {
+    let mut set = [0u64; 128];
+    // SAFETY: the mask is valid for writes of the size that is passed.
+    let filled = unsafe {
+        libc::syscall(libc::SYS_sched_getaffinity, 0, size_of_val(&set), set.as_mut_ptr())
+    };
+    if filled <= 0 {
+        return vec![processor()];
+    }
+    let bit_set = |cpu: &usize| set[cpu / 64] >> (cpu % 64) & 1 == 1;
+    (0..set.len() * 64).filter(bit_set).take(most).collect()
+}
+
+/// The processor on which a thread of this process runs, or ran last.
+pub fn processor_of(thread: u32) -> Option<usize> {
+    let mut path = [0u8; 40];
+    {
+        use std::io::Write as _;
+        let mut rest = &mut path[..39];
+        write!(rest, "/proc/self/task/{thread}/stat").ok()?;
+    }
+    // SAFETY: the path ends in a zero byte, and the descriptor is closed below.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_openat,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::O_RDONLY | libc::O_CLOEXEC,
+        )
+    };
+    if fd < 0 {
+        return None;
+    }
+    let mut text = [0u8; 512];
+    // SAFETY: the buffer is valid for writes of its length.
+    let n = unsafe { libc::syscall(libc::SYS_read, fd, text.as_mut_ptr(), text.len()) };
+    // SAFETY: the descriptor is ours and not used again.
+    unsafe { libc::syscall(libc::SYS_close, fd) };
+    let text = std::str::from_utf8(text.get(..usize::try_from(n).ok()?)?).ok()?;
+    // The name in parentheses may hold spaces; the processor is field 39, the 37th behind the name.
+    text.rsplit_once(')')?.1.split_ascii_whitespace().nth(36)?.parse().ok()
+}
+
+/// Binds the calling thread to one processor.
+pub fn bind_to(processor: usize) -> Result<()> {
+    let mut set = [0u64; 16];
+    let (word, bit) = (processor / 64, processor % 64);
+    if word >= set.len() {
+        return Ok(());
+    }
+    set[word] = 1 << bit;
+    // SAFETY: the mask is valid for reads of the size that is passed.
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&set), set.as_ptr()) };
+    check(result, "sched_setaffinity", "a handler thread").map(drop)
+}
+
+/// Sets the scheduling class of a thread of this process, 0 for the calling one.
+pub fn set_class(thread: u32, class: Class) -> Result<()> {
+    let policy = match class {
+        Class::Normal => libc::SCHED_OTHER,
+        Class::Idle => libc::SCHED_IDLE,
+    };
+    let priority = 0i32;
+    // SAFETY: `sched_param` is one int, which the pointer is valid for.
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, thread, policy, &raw const priority) };
+    check(result, "sched_setscheduler", "a handler thread").map(drop)
+}
+
+/// Names the calling thread, as seen in `ps` and `top`.
+pub fn set_name(name: &std::ffi::CStr) {
+    // SAFETY: the kernel copies at most 16 bytes from a valid C string. A thread without its name
+    // works as well, so the result does not matter.
+    unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0) };
+}
+
+/// Blocks all signals in the calling thread and returns the mask that was in force.
+pub fn block_signals() -> libc::sigset_t {
+    // SAFETY: both sets are valid for the calls; a zeroed set is a valid initial value.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut old: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+        old
+    }
+}
+
+/// Restores a mask returned by [`block_signals`].
+pub fn restore_signals(mask: &libc::sigset_t) {
+    // SAFETY: the set is valid and came from the kernel.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
+}
+
+/// Waits until one of `fds` (at most 4) is readable or hung up, for at most `timeout_ms` (-1: for
+/// ever); returns the `poll` results per descriptor.
+pub fn wait_readable(fds: &[RawFd], timeout_ms: i32) -> Result<[i16; 4]> {
+    let mut polled = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 4];
+    for (slot, fd) in polled.iter_mut().zip(fds) {
+        slot.fd = *fd;
+    }
+    // SAFETY: the array is valid for reads and writes of the four entries.
+    let result = unsafe { libc::syscall(libc::SYS_poll, polled.as_mut_ptr(), 4usize, timeout_ms) };
+    if result < 0 && last_errno() != libc::EINTR {
+        check(result, "poll", "the fault descriptor")?;
+    }
+    if result <= 0 {
+        return Ok([0; 4]);
+    }
+    Ok(std::array::from_fn(|i| polled[i].revents))
+}
+
+/// Nanoseconds of the monotonic clock.
+#[inline]
+pub fn now_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is valid; CLOCK_MONOTONIC always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Sleeps for about `ns` nanoseconds.
+pub fn sleep_ns(ns: u64) {
+    let time = libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as i64,
+        tv_nsec: (ns % 1_000_000_000) as i64,
+    };
+    // SAFETY: the pointer is valid; an interrupted sleep is as good as a shorter one.
+    unsafe {
+        libc::syscall(libc::SYS_nanosleep, &raw const time, std::ptr::null_mut::<libc::timespec>())
+    };
+}
+
+/// Waits while `word` holds `expected`, for at most `timeout_ns`.
+pub fn futex_wait(word: &std::sync::atomic::AtomicU32, expected: u32, timeout_ns: Option<u64>) {
+    let time = timeout_ns.map(|ns| libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as i64,
+        tv_nsec: (ns % 1_000_000_000) as i64,
+    });
+    let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the word outlives the call; every outcome sends the caller back to look at the word.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            expected,
+            time,
+        )
+    };
+}
+
+/// Wakes up to `count` threads that wait on `word`.
+pub fn futex_wake(word: &std::sync::atomic::AtomicU32, count: u32) {
+    // SAFETY: the word is valid; waking nobody is fine.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            count,
+        )
+    };
+}

@@ -1,0 +1,370 @@
+//! userfaultfd: the kernel's faults as messages.
+//!
+//! The installed headers may be older than the kernel, so the constants of the kernel's documented
+//! ABI are repeated here.
+
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use crate::error::{check, last_errno};
+use crate::{OsError, Result};
+
+/// Feature bits of `UFFDIO_API`.
+pub mod feature {
+    /// Write-protect faults on anonymous memory (5.7).
+    pub const WRITE_PROTECT: u64 = 1;
+    /// A fork hands out a descriptor for the child (4.11).
+    pub const EVENT_FORK: u64 = 1 << 1;
+    /// Messages carry the faulting thread (4.14).
+    pub const THREAD_ID: u64 = 1 << 8;
+    /// Messages carry the exact address (5.18).
+    pub const EXACT_ADDRESS: u64 = 1 << 11;
+    /// `UFFDIO_MOVE` (6.8).
+    pub const MOVE: u64 = 1 << 16;
+}
+
+const UFFD_API: u64 = 0xAA;
+const UFFDIO_API: u64 = 0xc018_aa3f;
+const UFFDIO_REGISTER: u64 = 0xc020_aa00;
+const UFFDIO_UNREGISTER: u64 = 0x8010_aa01;
+const UFFDIO_WAKE: u64 = 0x8010_aa02;
+const UFFDIO_COPY: u64 = 0xc028_aa03;
+const UFFDIO_MOVE: u64 = 0xc028_aa05;
+const UFFDIO_WRITEPROTECT: u64 = 0xc018_aa06;
+/// `USERFAULTFD_IOC_NEW` on `/dev/userfaultfd`.
+const USERFAULTFD_IOC_NEW: u64 = 0xaa00;
+
+const COPY_DONTWAKE: u64 = 1;
+const COPY_WP: u64 = 2;
+const MOVE_DONTWAKE: u64 = 1;
+const MOVE_ALLOW_SRC_HOLES: u64 = 2;
+const REGISTER_MISSING: u64 = 1;
+const REGISTER_WP: u64 = 2;
+
+const EVENT_PAGEFAULT: u8 = 0x12;
+const EVENT_FORK: u8 = 0x13;
+const FLAG_WRITE: u64 = 1;
+const FLAG_WP: u64 = 2;
+
+#[repr(C)]
+struct Api {
+    api: u64,
+    features: u64,
+    ioctls: u64,
+}
+
+#[repr(C)]
+struct Range {
+    start: u64,
+    len: u64,
+}
+
+#[repr(C)]
+struct Register {
+    range: Range,
+    mode: u64,
+    ioctls: u64,
+}
+
+#[repr(C)]
+struct Transfer {
+    dst: u64,
+    src: u64,
+    len: u64,
+    mode: u64,
+    done: i64,
+}
+
+#[repr(C)]
+struct WriteProtect {
+    range: Range,
+    mode: u64,
+}
+
+/// One message as the kernel writes it.
+#[repr(C)]
+#[derive(Copy, Clone, Default)]
+pub struct RawMessage {
+    event: u8,
+    reserved: [u8; 7],
+    flags: u64,
+    address: u64,
+    thread: u32,
+    padding: u32,
+}
+
+/// What happened.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A thread waits for the page at `address`.
+    Fault {
+        /// Faulting address (exact where the kernel says so).
+        address: usize,
+        /// Whether the access was a write.
+        write: bool,
+        /// Whether the page is present but write-protected.
+        protected: bool,
+        /// Thread that waits.
+        thread: u32,
+    },
+    /// The process forked; the descriptor serves the child's copy of the registered ranges.
+    Fork {
+        /// The child's descriptor, owned by the reader of the message.
+        child: RawFd,
+    },
+    /// An event nobody asked for.
+    Other(u8),
+}
+
+impl RawMessage {
+    /// The message's meaning.
+    pub fn event(&self) -> Event {
+        match self.event {
+            EVENT_PAGEFAULT => Event::Fault {
+                address: self.address as usize,
+                write: self.flags & FLAG_WRITE != 0,
+                protected: self.flags & FLAG_WP != 0,
+                thread: self.thread,
+            },
+            // The fork event's only field lies where a fault has its flags.
+            EVENT_FORK => Event::Fork { child: self.flags as u32 as RawFd },
+            other => Event::Other(other),
+        }
+    }
+}
+
+/// How a transfer into the region ended when it did not cover all it was asked for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Partial {
+    /// Bytes transferred before the obstacle.
+    pub done: usize,
+    /// The kernel's reason.
+    pub errno: i32,
+}
+
+/// A userfaultfd.
+#[derive(Debug)]
+pub struct Userfault {
+    /// Owned; replaced in a forked child.
+    fd: AtomicI32,
+    features: u64,
+}
+
+impl Userfault {
+    /// Opens a descriptor with all of `wanted`, in non-blocking mode, closed on exec.
+    ///
+    /// Tries the system call and then `/dev/userfaultfd`, so that either permission suffices.
+    pub fn open(wanted: u64) -> Result<Self> {
+        let fd = open_descriptor()?;
+        let mut api = Api { api: UFFD_API, features: wanted, ioctls: 0 };
+        ioctl(fd.as_raw_fd(), UFFDIO_API, &mut api, "UFFDIO_API", "userfaultfd")?;
+        Ok(Self { fd: AtomicI32::new(fd.into_raw_fd()), features: wanted })
+    }
+
+    /// The feature bits that this kernel offers to this user.
+    pub fn offered_features() -> Result<u64> {
+        let fd = open_descriptor()?;
+        let mut api = Api { api: UFFD_API, features: 0, ioctls: 0 };
+        ioctl(fd.as_raw_fd(), UFFDIO_API, &mut api, "UFFDIO_API", "userfaultfd")?;
+        Ok(api.features)
+    }
+
+    /// Wraps a descriptor received with [`Event::Fork`]: operations through it act on the child.
+    pub fn of_child(fd: OwnedFd) -> Self {
+        Self { fd: AtomicI32::new(fd.into_raw_fd()), features: 0 }
+    }
+
+    /// In a forked child: goes on with the descriptor that serves the child, instead of the parent's.
+    pub fn replace(&self, fd: OwnedFd) {
+        let old = self.fd.swap(fd.into_raw_fd(), Ordering::AcqRel);
+        // SAFETY: the descriptor was owned by this value and is not used again.
+        drop(unsafe { OwnedFd::from_raw_fd(old) });
+    }
+
+    /// Gives the descriptor up, for passing it on.
+    pub fn into_fd(self) -> OwnedFd {
+        let fd = self.raw();
+        std::mem::forget(self);
+        // SAFETY: the descriptor was owned by the value that was just forgotten.
+        unsafe { OwnedFd::from_raw_fd(fd) }
+    }
+
+    /// The features that were asked for at opening.
+    pub fn features(&self) -> u64 {
+        self.features
+    }
+
+    /// The raw descriptor, for polling and passing on.
+    pub fn raw(&self) -> RawFd {
+        self.fd.load(Ordering::Acquire)
+    }
+
+    /// Registers a range for missing pages, and for writes to protected ones if `protect`.
+    pub fn register(&self, addr: usize, len: usize, protect: bool) -> Result<()> {
+        let mode = REGISTER_MISSING | if protect { REGISTER_WP } else { 0 };
+        let mut arg = Register { range: range(addr, len), mode, ioctls: 0 };
+        ioctl(self.raw(), UFFDIO_REGISTER, &mut arg, "UFFDIO_REGISTER", "the far region")
+    }
+
+    /// Takes a range out of registration.
+    pub fn unregister(&self, addr: usize, len: usize) -> Result<()> {
+        let mut arg = range(addr, len);
+        ioctl(self.raw(), UFFDIO_UNREGISTER, &mut arg, "UFFDIO_UNREGISTER", "the far region")
+    }
+
+    /// Reads as many waiting messages as fit; none if there are none.
+    pub fn read(&self, messages: &mut [RawMessage]) -> Result<usize> {
+        // SAFETY: the buffer is valid for writes of its whole size, and any bytes make a RawMessage.
+        let n = unsafe {
+            libc::syscall(libc::SYS_read, self.raw(), messages.as_mut_ptr(), size_of_val(messages))
+        };
+        if n < 0 {
+            let errno = last_errno();
+            if errno == libc::EAGAIN || errno == libc::EINTR {
+                return Ok(0);
+            }
+            return Err(OsError { call: "read", subject: "userfaultfd", errno });
+        }
+        Ok(n as usize / size_of::<RawMessage>())
+    }
+
+    /// Copies `len` bytes from `src` to absent pages at `dst`, optionally write-protected, and wakes
+    /// the threads that wait there if `wake`.
+    ///
+    /// # Safety
+    /// `src` must be readable for `len` bytes, and `dst` part of a range whose content the caller
+    /// decides.
+    pub unsafe fn copy(
+        &self,
+        dst: usize,
+        src: usize,
+        len: usize,
+        protect: bool,
+        wake: bool,
+    ) -> std::result::Result<(), Partial> {
+        let mode = if protect { COPY_WP } else { 0 } | if wake { 0 } else { COPY_DONTWAKE };
+        self.transfer(UFFDIO_COPY, dst, src, len, mode)
+    }
+
+    /// Moves the frames behind `src` to absent pages at `dst`.
+    ///
+    /// # Safety
+    /// Both ranges must belong to the caller, who gives up what `src` held.
+    pub unsafe fn move_frames(
+        &self,
+        dst: usize,
+        src: usize,
+        len: usize,
+        allow_holes: bool,
+        wake: bool,
+    ) -> std::result::Result<(), Partial> {
+        let mode = if allow_holes { MOVE_ALLOW_SRC_HOLES } else { 0 }
+            | if wake { 0 } else { MOVE_DONTWAKE };
+        self.transfer(UFFDIO_MOVE, dst, src, len, mode)
+    }
+
+    fn transfer(
+        &self,
+        request: u64,
+        dst: usize,
+        src: usize,
+        len: usize,
+        mode: u64,
+    ) -> std::result::Result<(), Partial> {
+        let mut done = 0;
+        while done < len {
+            let mut arg = Transfer {
+                dst: (dst + done) as u64,
+                src: (src + done) as u64,
+                len: (len - done) as u64,
+                mode,
+                done: 0,
+            };
+            // SAFETY: `arg` is the structure this request takes; the ranges are the callers' (see the
+            // safety sections of `copy` and `move_frames`).
+            let result =
+                unsafe { libc::syscall(libc::SYS_ioctl, self.raw(), request, &raw mut arg) };
+            if result == 0 {
+                return Ok(());
+            }
+            let errno = last_errno();
+            // The kernel reports how far it came, or repeats the error there.
+            if arg.done > 0 {
+                done += arg.done as usize;
+            } else if errno != libc::EAGAIN {
+                return Err(Partial { done, errno });
+            } else {
+                // The layout is changing (a fork in progress): let the thread that reads events run.
+                return Err(Partial { done, errno: libc::EAGAIN });
+            }
+        }
+        Ok(())
+    }
+
+    /// Protects present pages against writes, or lifts that protection and wakes writers.
+    pub fn write_protect(&self, addr: usize, len: usize, protect: bool) -> Result<()> {
+        let mut arg = WriteProtect { range: range(addr, len), mode: u64::from(protect) };
+        ioctl(self.raw(), UFFDIO_WRITEPROTECT, &mut arg, "UFFDIO_WRITEPROTECT", "the far region")
+    }
+
+    /// Wakes the threads that wait for pages of the range.
+    pub fn wake(&self, addr: usize, len: usize) -> Result<()> {
+        let mut arg = range(addr, len);
+        ioctl(self.raw(), UFFDIO_WAKE, &mut arg, "UFFDIO_WAKE", "the far region")
+    }
+}
+
+impl Drop for Userfault {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is owned by this value and not used again.
+        drop(unsafe { OwnedFd::from_raw_fd(self.raw()) });
+    }
+}
+
+fn range(addr: usize, len: usize) -> Range {
+    Range { start: addr as u64, len: len as u64 }
+}
+
+fn open_descriptor() -> Result<OwnedFd> {
+    let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;
+    // SAFETY: plain system call; on success the descriptor is ours alone.
+    let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
+    if fd >= 0 {
+        // SAFETY: as above.
+        return Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) });
+    }
+    let refused = OsError::last("userfaultfd", "this process");
+    let path = c"/dev/userfaultfd";
+    // SAFETY: the path is a valid C string.
+    let device = unsafe {
+        libc::syscall(
+            libc::SYS_openat,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::O_RDWR | libc::O_CLOEXEC,
+        )
+    };
+    if device < 0 {
+        return Err(refused);
+    }
+    // SAFETY: a fresh descriptor nobody else owns.
+    let device = unsafe { OwnedFd::from_raw_fd(device as i32) };
+    // SAFETY: the request takes flags by value and returns a new descriptor.
+    let fd =
+        unsafe { libc::syscall(libc::SYS_ioctl, device.as_raw_fd(), USERFAULTFD_IOC_NEW, flags) };
+    let fd = check(fd, "USERFAULTFD_IOC_NEW", "/dev/userfaultfd")?;
+    // SAFETY: a fresh descriptor nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+fn ioctl<T>(
+    fd: RawFd,
+    request: u64,
+    arg: &mut T,
+    call: &'static str,
+    subject: &'static str,
+) -> Result<()> {
+    // SAFETY: every caller passes the structure that its request is defined to take.
+    let result = unsafe { libc::syscall(libc::SYS_ioctl, fd, request, std::ptr::from_mut(arg)) };
+    check(result, call, subject).map(drop)
+}

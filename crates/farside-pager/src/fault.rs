@@ -1,0 +1,179 @@
+//! The fault path.
+
+use farside_far::FarError;
+use farside_os::memory::PAGE;
+use farside_policy::prefetch::{FaultKind, PrefetchPlan};
+use farside_policy::replacement::Arrival;
+use farside_trace::PageId;
+
+use crate::counters::Counters;
+use crate::frames::Run;
+use crate::pager::{BATCH, Outcome, Pager, Worker};
+use crate::table::BLOCK_TOUCHED;
+use crate::word::{State, Word};
+
+impl Pager {
+    /// Serves a fault at `addr`: the program waits for the page, or for the right to write it.
+    pub fn fault(&self, w: &mut Worker, addr: usize, protected: bool) -> Outcome {
+        if !self.contains(addr) {
+            return Ok(());
+        }
+        let page = self.page_of(addr);
+        loop {
+            let word = self.table.load(page);
+            let busy = Word::new(State::Busy);
+            match word.state() {
+                State::Resident if protected && !word.writable() => {
+                    if self.allow_write(page) {
+                        return Ok(());
+                    }
+                }
+                State::Resident | State::Foreign => {
+                    Counters::add(&self.counters.spurious_faults, 1);
+                    self.wake(page, 1);
+                    return Ok(());
+                }
+                State::Busy => {
+                    if self.table.wait_for(page) {
+                        return if word.in_flight() { self.late(w, page) } else { Ok(()) };
+                    }
+                }
+                State::Untouched | State::Zero => {
+                    if let Some(word) = self.table.claim(page, word, busy) {
+                        return self.first_touch(w, page, word);
+                    }
+                }
+                State::Far => {
+                    if self.table.claim(page, word, busy).is_some() {
+                        return self.demand(w, page);
+                    }
+                }
+                State::Watched => {
+                    if let Some(word) = self.rescue(page) {
+                        let outcome = if word.prefetched() { self.used(w, page) } else { Ok(()) };
+                        self.wake(page, 1);
+                        return outcome;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets the program write a page it had fetched for reading; false if the page is gone.
+    fn allow_write(&self, page: u64) -> bool {
+        let change = |word: Word| word.with_writable().without_prefetched();
+        if !self.table.update(page, State::Resident, change) {
+            return false;
+        }
+        Counters::add(&self.counters.protection_faults, 1);
+        self.writes.written();
+        // Should the page have been evicted meanwhile, or the call fail, the writer faults again.
+        if self.space.allow_writes(self.address(page), PAGE).is_err() {
+            self.wake(page, 1);
+        }
+        true
+    }
+
+    /// Maps a watched page again, because somebody uses it; returns the word it had. `None` if the page
+    /// is not watched any more.
+    fn rescue(&self, page: u64) -> Option<Word> {
+        // The policy stays locked throughout, so that it cannot choose the page meanwhile.
+        let policy = &mut self.lock_policy();
+        let word = self.table.load(page);
+        if word.state() != State::Watched {
+            return None;
+        }
+        let word = self.table.claim(page, word, Word::new(State::Busy))?;
+        let position = word.position();
+        self.map_frames(page, self.area.address(position), 1);
+        self.area.leave_empty(Run { start: position, count: 1 });
+        policy.access(word.slot());
+        Counters::add(&self.counters.soft_faults, 1);
+        let mapped = word.in_state(State::Resident).with_position(0);
+        self.publish_absent(page, mapped.with_writable().without_prefetched());
+        Some(word)
+    }
+
+    /// A page that had been prefetched and kept unmapped was used: the time to fetch what follows.
+    fn used(&self, w: &mut Worker, page: u64) -> Outcome {
+        Counters::add(&self.counters.prefetched_used, 1);
+        let mut plan = PrefetchPlan::new();
+        self.lock_prefetcher().fault(PageId(page), FaultKind::Used, &mut plan);
+        if plan.is_empty() { Ok(()) } else { self.start_flights(w, &plan) }
+    }
+
+    /// Serves the first touch of a page, and of untouched neighbours that are likely to be next.
+    fn first_touch(&self, w: &mut Worker, page: u64, word: Word) -> Outcome {
+        let fresh = word.state() == State::Untouched;
+        let want = if fresh { self.first_touch_run(page) } else { 1 };
+        let got = match self.acquire(w, want, 1) {
+            Ok(got) => got,
+            Err(error) => {
+                self.publish_absent(page, word);
+                return Err(error);
+            }
+        };
+        let busy = Word::new(State::Busy);
+        let mut count = 1;
+        while count < got {
+            let next = self.table.load(page + count);
+            if next.state() != State::Untouched || !self.table.exchange(page + count, next, busy) {
+                break;
+            }
+            count += 1;
+        }
+        self.budget.give(got - count);
+        self.table.mark_blocks(page, page + count, BLOCK_TOUCHED);
+        if count == 1 || self.space.populate_zeroed(w.fresh, count as usize * PAGE).is_err() {
+            for page in page..page + count {
+                self.copy_pages(page, &[0; PAGE], false);
+            }
+        } else {
+            self.map_frames(page, w.fresh, count);
+        }
+        if fresh {
+            self.add_touched(count as i64);
+        }
+        Counters::add(&self.counters.first_touch_faults, 1);
+        Counters::add(&self.counters.populated_pages, count - 1);
+        let word = Word::new(State::Resident).with_writable();
+        self.publish_resident(page, count, word, |_| Arrival::FirstTouch);
+        self.wake(page, count);
+        Ok(())
+    }
+
+    /// How many untouched pages to populate with `page`: as many as were touched just before it, so
+    /// that a growing heap costs ever fewer faults, and scattered touches little memory.
+    fn first_touch_run(&self, page: u64) -> u64 {
+        let before = (1..=BATCH as u64)
+            .take_while(|back| page >= *back && self.table.load(page - back).is_touched())
+            .count() as u64;
+        let free = self.budget.limit().saturating_sub(self.budget.used());
+        // With plenty of room a small cluster is cheaper than the faults it saves.
+        let least = if free > self.budget.limit() / 4 { 16 } else { 1 };
+        // Near the limit a batch must not push out what is in use.
+        let most = (free / 8).clamp(least, BATCH as u64);
+        before.clamp(least, most).min(self.table.pages() - page)
+    }
+
+    /// Serves a fault on a page that was on its way: completes the fetch here and now.
+    fn late(&self, w: &mut Worker, page: u64) -> Outcome {
+        Counters::add(&self.counters.late_hits, 1);
+        let mut plan = PrefetchPlan::new();
+        self.lock_prefetcher().fault(PageId(page), FaultKind::Late, &mut plan);
+        match self.flights.take_with(page) {
+            Some(flight) => self.complete(w, flight),
+            // Somebody is completing it, and wakes the waiter.
+            None => Ok(()),
+        }
+    }
+
+    /// The program must stop: what it needs cannot be had.
+    pub(crate) fn restore_far(&self, first: u64, count: u64, error: FarError) -> Outcome {
+        for page in first..first + count {
+            self.publish_absent(page, Word::new(State::Far).with_stored());
+        }
+        self.budget.give(count);
+        Err(error)
+    }
+}

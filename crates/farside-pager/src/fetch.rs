@@ -1,0 +1,321 @@
+//! Fetching: the demanded page, and what the prefetcher foresees with it.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use farside_far::{FarError, Ticket};
+use farside_os::memory::PAGE;
+use farside_policy::prefetch::{FaultKind, PrefetchPlan};
+use farside_policy::replacement::Arrival;
+use farside_trace::PageId;
+
+use crate::counters::Counters;
+use crate::flight::Flight;
+use crate::frames::Run;
+use crate::frames::bytes_at;
+use crate::pager::{BATCH, Outcome, Pager, Worker};
+use crate::word::{State, Word};
+
+/// Runs shorter than this are copied in rather than moved: a single copy maps its page write-protected
+/// in the same step.
+const MOVE_FROM: u64 = 4;
+
+/// Pages of one flight: late hits wait for the whole flight, so that it must not be long.
+const FLIGHT_PAGES: u64 = 16;
+
+/// Every so many prefetched runs keep one page unmapped, to learn whether it is used.
+const SAMPLE_EVERY: u64 = 8;
+
+impl Pager {
+    /// Serves a demand fault on `page`, which the caller owns.
+    pub(crate) fn demand(&self, w: &mut Worker, page: u64) -> Outcome {
+        let started = self.space.now_ns();
+        Counters::add(&self.counters.demand_faults, 1);
+        let mut plan = PrefetchPlan::new();
+        self.lock_prefetcher().fault(PageId(page), FaultKind::Demand, &mut plan);
+        let follows = plan.runs().next().is_some_and(|run| run.first.0 == page + 1);
+        let outcome = if plan.is_empty() {
+            self.fetch_single(w, page)
+        } else if !self.store.is_instant() {
+            self.fetch_ahead(w, page, &plan)
+        } else if follows {
+            self.fetch_with_run(w, page, &plan)
+        } else {
+            self.fetch_single(w, page).and_then(|()| self.start_flights(w, &plan))
+        };
+        self.counters.record_fault_ns(self.space.now_ns() - started);
+        outcome
+    }
+
+    /// Sends for the demanded page first, then for what is foreseen, and waits for the first alone.
+    fn fetch_ahead(&self, w: &mut Worker, page: u64, plan: &PrefetchPlan) -> Outcome {
+        match self.store.begin_read(page, 1) {
+            Ok(ticket) => {
+                let started = self.start_flights(w, plan);
+                self.fetch_ticket(w, page, ticket).and(started)
+            }
+            Err(error) => {
+                self.publish_absent(page, Word::new(State::Far).with_stored());
+                Err(error)
+            }
+        }
+    }
+
+    fn fetch_single(&self, w: &mut Worker, page: u64) -> Outcome {
+        match self.store.begin_read(page, 1) {
+            Ok(ticket) => self.fetch_ticket(w, page, ticket),
+            Err(error) => {
+                self.publish_absent(page, Word::new(State::Far).with_stored());
+                Err(error)
+            }
+        }
+    }
+
+    /// Brings in one demanded page.
+    fn fetch_ticket(&self, w: &mut Worker, page: u64, ticket: Ticket) -> Outcome {
+        // Making room first lets the eviction overlap with the transfer.
+        if let Err(error) = self.acquire(w, 1, 1) {
+            self.publish_absent(page, Word::new(State::Far).with_stored());
+            return Err(error);
+        }
+        if let Err(error) = self.store.finish_read(ticket, w.bounce(1)) {
+            return self.restore_far(page, 1, error);
+        }
+        Counters::add(&self.counters.fetched_bytes, PAGE as u64);
+        let protect = self.writes.protect_next();
+        self.copy_pages(page, w.bounce(1), protect);
+        let word = Word::new(State::Resident).with_stored();
+        let word = if protect { word } else { word.with_writable() };
+        self.publish_resident(page, 1, word, |_| Arrival::Demand);
+        Ok(())
+    }
+
+    /// Takes ownership of far pages from `first` on, at most `most`, as long as they lie side by side.
+    fn claim_far(&self, first: u64, most: u64, busy: Word) -> u64 {
+        let most = most.min(self.table.pages().saturating_sub(first));
+        let mut count = 0;
+        while count < most {
+            let word = self.table.load(first + count);
+            if word.state() != State::Far || self.table.claim(first + count, word, busy).is_none() {
+                break;
+            }
+            count += 1;
+        }
+        count
+    }
+
+    /// Brings in a demanded page and the run behind it in one batch, and then what else is foreseen.
+    fn fetch_with_run(&self, w: &mut Worker, page: u64, plan: &PrefetchPlan) -> Outcome {
+        let most = plan.runs().next().map_or(0, |run| run.count).min(BATCH as u64 - 1);
+        let count = 1 + self.claim_far(page + 1, most, Word::new(State::Busy));
+        self.fetch_run(w, page, count, Some(page))?;
+        // Pages that are here already divide a run; what lies behind them comes too.
+        self.start_flights(w, plan)
+    }
+
+    /// Brings in owned pages at once.
+    fn fetch_run(&self, w: &mut Worker, first: u64, count: u64, demanded: Option<u64>) -> Outcome {
+        let mut at = 0;
+        while at < count {
+            let got = match self.fetch_part(w, first + at, count - at, demanded) {
+                Ok(got) => got,
+                Err(error) => {
+                    for page in first + at..first + count {
+                        self.publish_absent(page, Word::new(State::Far).with_stored());
+                    }
+                    return Err(error);
+                }
+            };
+            if got == 0 {
+                // No room for pages that nobody waits for.
+                for page in first + at..first + count {
+                    self.publish_absent(page, Word::new(State::Far).with_stored());
+                }
+                break;
+            }
+            at += got;
+        }
+        Ok(())
+    }
+
+    /// Brings in some of the owned pages from `first` on; returns how many.
+    fn fetch_part(
+        &self,
+        w: &mut Worker,
+        first: u64,
+        most: u64,
+        demanded: Option<u64>,
+    ) -> Result<u64, FarError> {
+        if most < MOVE_FROM {
+            let least = u64::from(demanded == Some(first));
+            let got = self.acquire(w, most, least)?;
+            return self.copy_run(w, first, got, demanded).map(|()| got);
+        }
+        let mut spare = self.area.take_spare(most as u32);
+        if spare.is_none_or(|run| u64::from(run.count) < most) && self.budget_is_short(most) {
+            if let Some(run) = spare.take() {
+                self.area.add_spare(run);
+            }
+            self.reclaim(w, most)?;
+            spare = self.area.take_spare(most as u32);
+        }
+        match spare {
+            Some(run) => {
+                self.move_run(w, first, run, demanded)?;
+                Ok(u64::from(run.count))
+            }
+            None => {
+                let least = u64::from(demanded == Some(first));
+                let got = self.acquire(w, most, least)?;
+                self.copy_run(w, first, got, demanded).map(|()| got)
+            }
+        }
+    }
+
+    fn budget_is_short(&self, want: u64) -> bool {
+        self.budget.limit().saturating_sub(self.budget.used()) < want
+    }
+
+    fn arrival(demanded: Option<u64>) -> impl Fn(u64) -> Arrival {
+        move |page| if demanded == Some(page) { Arrival::Demand } else { Arrival::Prefetch }
+    }
+
+    fn count_fetched(&self, count: u64, demanded: Option<u64>, first: u64) {
+        Counters::add(&self.counters.fetched_bytes, count * PAGE as u64);
+        let own = u64::from(demanded.is_some_and(|page| page >= first && page < first + count));
+        Counters::add(&self.counters.prefetched_pages, count - own);
+    }
+
+    /// Brings in owned pages by copying; frames for them are taken from the budget already.
+    fn copy_run(&self, w: &mut Worker, first: u64, count: u64, demanded: Option<u64>) -> Outcome {
+        if count == 0 {
+            return Ok(());
+        }
+        let read = self.store.begin_read(first, count as u32);
+        if let Err(error) =
+            read.and_then(|ticket| self.store.finish_read(ticket, w.bounce(count as usize)))
+        {
+            self.budget.give(count);
+            return Err(error);
+        }
+        let protect = self.writes.protect_next();
+        self.copy_pages(first, w.bounce(count as usize), protect);
+        self.count_fetched(count, demanded, first);
+        let word = Word::new(State::Resident).with_stored();
+        let word = if protect { word } else { word.with_writable() };
+        self.publish_resident(first, count, word, Self::arrival(demanded));
+        Ok(())
+    }
+
+    /// Brings in as many owned pages as `run` has spare frames, by moving these in.
+    fn move_run(&self, _w: &mut Worker, first: u64, run: Run, demanded: Option<u64>) -> Outcome {
+        let count = u64::from(run.count);
+        let src = self.area.address(run.start);
+        let read = self.store.begin_read(first, run.count).and_then(|ticket| {
+            // SAFETY: spare frames are out of the program's reach, and these are ours.
+            let bytes = unsafe { bytes_at(src, count as usize * PAGE) };
+            self.store.finish_read(ticket, bytes)
+        });
+        if let Err(error) = read {
+            self.area.add_spare(run);
+            return Err(error);
+        }
+        self.count_fetched(count, demanded, first);
+        let keep = self.pages_to_watch(count, demanded);
+        let mapped = count - keep;
+        if mapped > 0 {
+            self.map_frames(first, src, mapped);
+            self.area.leave_empty(Run { start: run.start, count: mapped as u32 });
+            let word = Word::new(State::Resident).with_stored().with_writable();
+            self.publish_resident(first, mapped, word, Self::arrival(demanded));
+            self.wake(first, mapped);
+        }
+        for i in mapped..count {
+            self.publish_watched(first + i, run.start + i as u32);
+        }
+        Ok(())
+    }
+
+    /// How many pages at the end of a prefetched run stay unmapped, to learn whether they are used.
+    fn pages_to_watch(&self, count: u64, demanded: Option<u64>) -> u64 {
+        if self.exact_prefetch_count {
+            return count - u64::from(demanded.is_some());
+        }
+        let runs = self.runs.fetch_add(1, Relaxed);
+        u64::from(count >= 16 && runs.is_multiple_of(SAMPLE_EVERY))
+    }
+
+    /// Ends the transition of a prefetched page whose frame stays in the frame area.
+    fn publish_watched(&self, page: u64, position: u32) {
+        let mut policy = self.lock_policy();
+        let slot = policy.insert(PageId(page), Arrival::Prefetch);
+        let word = Word::new(State::Watched)
+            .with_stored()
+            .with_prefetched()
+            .with_slot(slot)
+            .with_position(position);
+        let waiters = self.table.publish(page, word);
+        drop(policy);
+        if waiters {
+            self.wake(page, 1);
+        }
+    }
+
+    /// Fetches the pages of a plan: at once if that takes no time, else without waiting for them.
+    pub(crate) fn start_flights(&self, w: &mut Worker, plan: &PrefetchPlan) -> Outcome {
+        for run in plan.runs() {
+            let end = run.end().min(self.table.pages());
+            let mut at = run.first.0;
+            while at < end {
+                let step = if self.store.is_instant() {
+                    self.fetch_now(w, at, end - at)?
+                } else {
+                    match self.start_flight(w, at, end - at)? {
+                        Some(step) => step,
+                        None => return Ok(()),
+                    }
+                };
+                at += step;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches far pages from `first` on; returns how far it came.
+    fn fetch_now(&self, w: &mut Worker, first: u64, most: u64) -> Result<u64, FarError> {
+        let count = self.claim_far(first, most.min(BATCH as u64), Word::new(State::Busy));
+        if count > 0 {
+            self.fetch_run(w, first, count, None)?;
+        }
+        Ok(count.max(1))
+    }
+
+    /// Sends for far pages from `first` on; returns how far it came, or `None` if there is no room.
+    fn start_flight(&self, w: &mut Worker, first: u64, most: u64) -> Result<Option<u64>, FarError> {
+        let got = self.acquire(w, most.min(FLIGHT_PAGES), 0)?;
+        let count = self.claim_far(first, got, Word::new(State::Busy).with_flight());
+        self.budget.give(got - count);
+        if got == 0 {
+            return Ok(None);
+        }
+        if count > 0 {
+            match self.store.begin_read(first, count as u32) {
+                Ok(ticket) => self.flights.start(Flight { ticket }),
+                Err(error) => return self.restore_far(first, count, error).map(|()| None),
+            }
+        }
+        Ok(Some(count.max(1)))
+    }
+
+    /// Completes a flight taken from the list: waits for its data and maps it.
+    pub fn complete(&self, w: &mut Worker, flight: Flight) -> Outcome {
+        let (first, count) = (flight.ticket.first, u64::from(flight.ticket.count));
+        if let Err(error) = self.store.finish_read(flight.ticket, w.bounce(count as usize)) {
+            return self.restore_far(first, count, error);
+        }
+        self.copy_pages(first, w.bounce(count as usize), true);
+        self.count_fetched(count, None, first);
+        let word = Word::new(State::Resident).with_stored();
+        self.publish_resident(first, count, word, |_| Arrival::Prefetch);
+        Ok(())
+    }
+}

@@ -1,0 +1,268 @@
+//! Local frames: how many there may be, and the area in which unmapped ones are kept.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use farside_os::memory::PAGE;
+
+use crate::counters::Counters;
+
+/// The bytes of present pages.
+///
+/// # Safety
+/// All pages of the range must be present, writable, and out of reach of everybody else while the
+/// slice lives: in the frame area, or in a worker's own memory.
+pub unsafe fn bytes_at<'a>(addr: usize, len: usize) -> &'a mut [u8] {
+    // SAFETY: the caller vouches for presence and exclusiveness.
+    unsafe { std::slice::from_raw_parts_mut(addr as *mut u8, len) }
+}
+
+/// The budget of frames: every frame that holds program data or waits in the frame area counts.
+pub struct Budget {
+    limit: AtomicU64,
+    used: AtomicU64,
+    counters: &'static Counters,
+}
+
+impl Budget {
+    /// A budget of `limit` frames, none used.
+    pub fn new(limit: u64, counters: &'static Counters) -> Self {
+        let budget = Self { limit: AtomicU64::new(0), used: AtomicU64::new(0), counters };
+        budget.set_limit(limit);
+        budget
+    }
+
+    /// Frames allowed.
+    pub fn limit(&self) -> u64 {
+        self.limit.load(Relaxed)
+    }
+
+    /// Frames in use.
+    pub fn used(&self) -> u64 {
+        self.used.load(Relaxed)
+    }
+
+    /// Changes the number of frames allowed.
+    pub fn set_limit(&self, limit: u64) {
+        self.limit.store(limit, Relaxed);
+        self.counters.limit_bytes.store(limit * PAGE as u64, Relaxed);
+    }
+
+    /// Takes up to `want` frames; returns how many there were to be had.
+    pub fn take(&self, want: u64) -> u64 {
+        let limit = self.limit();
+        let mut got = 0;
+        let result = self.used.fetch_update(Relaxed, Relaxed, |used| {
+            got = want.min(limit.saturating_sub(used));
+            (got > 0).then_some(used + got)
+        });
+        if result.is_ok() {
+            self.publish();
+        }
+        got
+    }
+
+    /// Gives `count` frames back.
+    pub fn give(&self, count: u64) {
+        if count > 0 {
+            self.used.fetch_sub(count, Relaxed);
+            self.publish();
+        }
+    }
+
+    /// Takes frames whether there are any or not, because they are in use already.
+    pub fn force(&self, count: u64) {
+        self.used.fetch_add(count, Relaxed);
+        self.publish();
+    }
+
+    fn publish(&self) {
+        let bytes = self.used() * PAGE as u64;
+        self.counters.resident_bytes.store(bytes, Relaxed);
+        if bytes > self.counters.resident_peak_bytes.load(Relaxed) {
+            self.counters.resident_peak_bytes.fetch_max(bytes, Relaxed);
+        }
+    }
+}
+
+/// Consecutive positions of the frame area.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// First position.
+    pub start: u32,
+    /// Number of positions.
+    pub count: u32,
+}
+
+/// The frame area: address space to which frames are moved out of the program's reach.
+///
+/// A position is *empty*, or *taken*: it holds the frame of a page, or is about to, or holds a *spare*
+/// frame whose content nobody needs.
+pub struct FrameArea {
+    base: usize,
+    inner: Mutex<Positions>,
+}
+
+struct Positions {
+    /// One bit per position, set if taken.
+    taken: Vec<u64>,
+    /// Where the search for empty positions goes on.
+    cursor: usize,
+    /// Runs of spare frames.
+    spare: Vec<Run>,
+}
+
+impl FrameArea {
+    /// An area of `positions` (a multiple of 64) empty positions at address `base`.
+    pub fn new(base: usize, positions: u32) -> Self {
+        let inner =
+            Positions { taken: vec![0; positions as usize / 64], cursor: 0, spare: Vec::new() };
+        Self { base, inner: Mutex::new(inner) }
+    }
+
+    /// Address of a position.
+    #[inline]
+    pub fn address(&self, position: u32) -> usize {
+        self.base + position as usize * PAGE
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Positions> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes up to `want` empty positions that lie side by side; `None` if the area is full.
+    pub fn take_empty(&self, want: u32) -> Option<Run> {
+        self.lock().take_empty(want)
+    }
+
+    /// Says that positions are empty again.
+    pub fn leave_empty(&self, run: Run) {
+        self.lock().clear(run);
+    }
+
+    /// Says that taken positions hold spare frames now.
+    pub fn add_spare(&self, run: Run) {
+        let mut inner = self.lock();
+        if let Some(last) = inner.spare.last_mut()
+            && last.start + last.count == run.start
+        {
+            last.count += run.count;
+            return;
+        }
+        inner.spare.push(run);
+    }
+
+    /// Takes up to `want` spare frames that lie side by side; `None` if there are none.
+    pub fn take_spare(&self, want: u32) -> Option<Run> {
+        let mut inner = self.lock();
+        // The last run is the one most likely to be warm in the caches; a longer one further down
+        // serves a batch better.
+        let index = inner
+            .spare
+            .iter()
+            .rposition(|run| run.count >= want)
+            .or_else(|| (0..inner.spare.len()).max_by_key(|index| inner.spare[*index].count))?;
+        let run = &mut inner.spare[index];
+        let taken = Run { start: run.start, count: want.min(run.count) };
+        run.start += taken.count;
+        run.count -= taken.count;
+        if run.count == 0 {
+            inner.spare.swap_remove(index);
+        }
+        Some(taken)
+    }
+}
+
+impl Positions {
+    fn take_empty(&mut self, want: u32) -> Option<Run> {
+        let words = self.taken.len();
+        let mut best = Run { start: 0, count: 0 };
+        let mut run = Run { start: 0, count: 0 };
+        for step in 0..words {
+            let word = (self.cursor + step) % words;
+            if word == 0 {
+                run.count = 0;
+            }
+            let bits = self.taken[word];
+            if bits == u64::MAX {
+                run.count = 0;
+                continue;
+            }
+            for bit in 0..64 {
+                if bits >> bit & 1 == 1 {
+                    run.count = 0;
+                    continue;
+                }
+                if run.count == 0 {
+                    run.start = word as u32 * 64 + bit;
+                }
+                run.count += 1;
+                if run.count > best.count {
+                    best = run;
+                }
+                if best.count >= want {
+                    break;
+                }
+            }
+            if best.count >= want || (best.count > 0 && step > 64) {
+                self.cursor = word;
+                break;
+            }
+        }
+        if best.count == 0 {
+            return None;
+        }
+        let taken = Run { start: best.start, count: best.count.min(want) };
+        for position in taken.start..taken.start + taken.count {
+            self.taken[position as usize / 64] |= 1 << (position % 64);
+        }
+        Some(taken)
+    }
+
+    fn clear(&mut self, run: Run) {
+        for position in run.start..run.start + run.count {
+            self.taken[position as usize / 64] &= !(1 << (position % 64));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_is_never_overdrawn() {
+        let counters = Box::leak(Box::default());
+        let budget = Budget::new(10, counters);
+        assert_eq!(budget.take(7), 7);
+        assert_eq!(budget.take(7), 3);
+        assert_eq!(budget.take(1), 0);
+        budget.give(4);
+        assert_eq!(budget.take(9), 4);
+        assert_eq!(counters.resident_peak_bytes.load(Relaxed), 10 * 4096);
+    }
+
+    #[test]
+    fn positions_are_handed_out_once() {
+        let area = FrameArea::new(0, 128);
+        let mut seen = std::collections::HashSet::new();
+        while let Some(run) = area.take_empty(7) {
+            for position in run.start..run.start + run.count {
+                assert!(position < 128 && seen.insert(position));
+            }
+        }
+        assert_eq!(seen.len(), 128);
+        area.leave_empty(Run { start: 10, count: 5 });
+        assert_eq!(area.take_empty(64), Some(Run { start: 10, count: 5 }));
+    }
+
+    #[test]
+    fn spare_frames_come_back_in_runs() {
+        let area = FrameArea::new(0, 128);
+        let run = area.take_empty(64).unwrap();
+        area.add_spare(Run { start: run.start, count: 32 });
+        area.add_spare(Run { start: run.start + 32, count: 32 });
+        assert_eq!(area.take_spare(64), Some(run));
+        assert_eq!(area.take_spare(1), None);
+    }
+}

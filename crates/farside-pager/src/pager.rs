@@ -1,0 +1,298 @@
+//! The pager's state: what all transitions share.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use farside_far::{FarError, FarStore};
+use farside_os::memory::PAGE;
+use farside_os::space::AddressSpace;
+use farside_policy::prefetch::Prefetcher;
+use farside_policy::replacement::{Arrival, ReplacementPolicy};
+use farside_trace::PageId;
+
+use crate::counters::Counters;
+use crate::flight::Flights;
+use crate::frames::{Budget, FrameArea};
+use crate::gate::Gate;
+use crate::region::FreeRanges;
+use crate::settings::{LEAST_LIMIT, Limit};
+use crate::table::PageTable;
+use crate::word::{State, Word};
+
+/// Most pages that one transition handles at once.
+pub const BATCH: usize = 512;
+
+/// Pages evicted together when room is needed.
+pub const RECLAIM_BATCH: u64 = 64;
+
+/// The parts a pager is made of.
+pub struct Parts {
+    /// Address of the far region.
+    pub base: usize,
+    /// Address of the frame area.
+    pub area: usize,
+    /// Positions in the frame area, a multiple of 64.
+    pub area_positions: u32,
+    /// Page table, whose size is the region's.
+    pub table: PageTable,
+    /// Replacement policy.
+    pub policy: Box<dyn ReplacementPolicy>,
+    /// Prefetcher.
+    pub prefetcher: Box<dyn Prefetcher>,
+    /// The address space.
+    pub space: Arc<dyn AddressSpace>,
+    /// The far store.
+    pub store: Box<dyn FarStore>,
+    /// Where to count.
+    pub counters: &'static Counters,
+    /// Local limit.
+    pub limit: Limit,
+    /// Whether prefetched pages stay unmapped until touched.
+    pub exact_prefetch_count: bool,
+    /// Seed of the tags by which unchanged pages are recognised.
+    pub tag_seed: u64,
+}
+
+/// The far region and everything that decides about its pages.
+///
+/// The methods that move pages take a [`Worker`]: the scratch memory of the thread that calls them. Any
+/// number of threads may call them at once.
+pub struct Pager {
+    pub(crate) base: usize,
+    pub(crate) table: PageTable,
+    pub(crate) ranges: Mutex<FreeRanges>,
+    pub(crate) policy: Mutex<Box<dyn ReplacementPolicy>>,
+    pub(crate) prefetcher: Mutex<Box<dyn Prefetcher>>,
+    pub(crate) budget: Budget,
+    pub(crate) area: FrameArea,
+    pub(crate) space: Arc<dyn AddressSpace>,
+    pub(crate) store: Box<dyn FarStore>,
+    pub(crate) counters: &'static Counters,
+    pub(crate) gate: Gate,
+    pub(crate) flights: Flights,
+    pub(crate) writes: WriteForecast,
+    pub(crate) protection: Mutex<()>,
+    /// Held by the one thread that reclaims.
+    pub(crate) reclaiming: Mutex<()>,
+    pub(crate) exact_prefetch_count: bool,
+    pub(crate) tag_seed: u64,
+    /// Runs prefetched, for sampling.
+    pub(crate) runs: AtomicU64,
+    limit: Limit,
+    touched: AtomicU64,
+}
+
+/// Scratch memory of one thread that moves pages.
+pub struct Worker {
+    /// Unregistered address space of [`BATCH`] pages in which zeroed frames are made.
+    pub fresh: usize,
+    /// Local memory of [`BATCH`] pages through which pages are copied.
+    pub bounce: usize,
+    pub(crate) scratch: crate::reclaim::Scratch,
+}
+
+impl Worker {
+    /// A worker with the given scratch memory, each [`BATCH`] pages long and its own alone.
+    pub fn new(fresh: usize, bounce: usize) -> Self {
+        Self { fresh, bounce, scratch: crate::reclaim::Scratch::default() }
+    }
+
+    /// The first `count` pages of the bounce buffer.
+    pub(crate) fn bounce(&mut self, count: usize) -> &mut [u8] {
+        assert!(count <= BATCH);
+        // SAFETY: the buffer is this worker's alone and BATCH pages long.
+        unsafe { std::slice::from_raw_parts_mut(self.bounce as *mut u8, count * PAGE) }
+    }
+}
+
+impl Pager {
+    /// Puts a pager together.
+    pub fn new(parts: Parts) -> Self {
+        let pages = parts.table.pages();
+        let limit = match parts.limit {
+            Limit::Bytes(bytes) => bytes / PAGE as u64,
+            Limit::PercentOfTouched(_) => LEAST_LIMIT / PAGE as u64,
+        };
+        let mut policy = parts.policy;
+        policy.set_capacity(limit as usize);
+        Self {
+            base: parts.base,
+            table: parts.table,
+            ranges: Mutex::new(FreeRanges::new(pages)),
+            policy: Mutex::new(policy),
+            prefetcher: Mutex::new(parts.prefetcher),
+            budget: Budget::new(limit, parts.counters),
+            area: FrameArea::new(parts.area, parts.area_positions),
+            space: parts.space,
+            store: parts.store,
+            counters: parts.counters,
+            gate: Gate::default(),
+            flights: Flights::default(),
+            writes: WriteForecast::default(),
+            protection: Mutex::new(()),
+            reclaiming: Mutex::new(()),
+            exact_prefetch_count: parts.exact_prefetch_count,
+            tag_seed: parts.tag_seed,
+            runs: AtomicU64::new(0),
+            limit: parts.limit,
+            touched: AtomicU64::new(0),
+        }
+    }
+
+    /// Address of the far region.
+    pub fn base(&self) -> usize {
+        self.base
+    }
+
+    /// Length of the far region in bytes.
+    pub fn len(&self) -> usize {
+        self.table.pages() as usize * PAGE
+    }
+
+    /// Whether the region has no pages.
+    pub fn is_empty(&self) -> bool {
+        self.table.pages() == 0
+    }
+
+    /// Whether an address lies in the far region.
+    #[inline]
+    pub fn contains(&self, addr: usize) -> bool {
+        addr.wrapping_sub(self.base) < self.len()
+    }
+
+    /// What is counted.
+    pub fn counters(&self) -> &'static Counters {
+        self.counters
+    }
+
+    /// Address of a page.
+    #[inline]
+    pub(crate) fn address(&self, page: u64) -> usize {
+        self.base + page as usize * PAGE
+    }
+
+    /// The page that holds an address of the region.
+    #[inline]
+    pub(crate) fn page_of(&self, addr: usize) -> u64 {
+        ((addr - self.base) / PAGE) as u64
+    }
+
+    pub(crate) fn lock_policy(&self) -> MutexGuard<'_, Box<dyn ReplacementPolicy>> {
+        self.policy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn lock_prefetcher(&self) -> MutexGuard<'_, Box<dyn Prefetcher>> {
+        self.prefetcher.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn lock_ranges(&self) -> MutexGuard<'_, FreeRanges> {
+        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the transition of `count` pages that are mapped now, and wakes whoever waits for them.
+    ///
+    /// Whoever takes a page out of the resident or watched state holds the policy's lock, so that a
+    /// page is known to the policy exactly as long as it is in one of these states.
+    pub(crate) fn publish_resident(
+        &self,
+        first: u64,
+        count: u64,
+        word: Word,
+        arrival: impl Fn(u64) -> Arrival,
+    ) {
+        let mut waiters = false;
+        {
+            let mut policy = self.lock_policy();
+            for page in first..first + count {
+                let arrival = arrival(page);
+                let slot = policy.insert(PageId(page), arrival);
+                let mut word = word.in_state(State::Resident).with_slot(slot);
+                if arrival == Arrival::Prefetch {
+                    word = word.with_prefetched();
+                }
+                waiters |= self.table.publish(page, word);
+            }
+        }
+        if waiters {
+            self.wake(first, count);
+        }
+    }
+
+    /// Ends the transition of a page that is not in memory.
+    pub(crate) fn publish_absent(&self, page: u64, word: Word) {
+        if self.table.publish(page, word) {
+            self.wake(page, 1);
+        }
+    }
+
+    pub(crate) fn wake(&self, first: u64, count: u64) {
+        // Waking fails only if the range is unmapped or the process ends, and then nobody waits there.
+        let _ = self.space.wake(self.address(first), count as usize * PAGE);
+    }
+
+    /// Pages touched and not freed since.
+    pub fn touched(&self) -> u64 {
+        self.touched.load(Relaxed)
+    }
+
+    /// Counts pages touched for the first time (or freed, if negative) and adapts a limit that depends
+    /// on their number.
+    pub(crate) fn add_touched(&self, change: i64) {
+        let touched = self.touched.fetch_add(change as u64, Relaxed).wrapping_add(change as u64);
+        let bytes = touched * PAGE as u64;
+        self.counters.footprint_bytes.store(bytes, Relaxed);
+        if change > 0 && bytes > self.counters.footprint_peak_bytes.load(Relaxed) {
+            let peak = self.counters.footprint_peak_bytes.fetch_max(bytes, Relaxed).max(bytes);
+            if let Limit::PercentOfTouched(percent) = self.limit {
+                let limit = (peak as f64 * percent / 100.0) as u64;
+                self.set_limit_bytes(limit.max(LEAST_LIMIT));
+            }
+        }
+    }
+
+    /// Changes the local limit; when it shrinks, the next transitions evict what is over it.
+    pub fn set_limit_bytes(&self, bytes: u64) {
+        let pages = bytes / PAGE as u64;
+        let old = self.budget.limit();
+        self.budget.set_limit(pages);
+        // Growing lists page by page would make the policy resize them each time.
+        if pages > old && pages.next_power_of_two() > old.next_power_of_two() {
+            self.lock_policy().set_capacity(pages as usize);
+        }
+    }
+}
+
+/// Foresees whether a page fetched because of a read will be written, from how often the last ones
+/// were.
+///
+/// A page mapped write-protected that is then written costs a second fault; one mapped writable that
+/// is never written costs a comparison when it is evicted.
+#[derive(Default)]
+pub struct WriteForecast {
+    /// Share of protected pages that were written, in 65536ths, averaged over about 64 of them.
+    share: AtomicU32,
+    fetched: AtomicU32,
+}
+
+impl WriteForecast {
+    /// Whether to map the next page write-protected.
+    pub fn protect_next(&self) -> bool {
+        let n = self.fetched.fetch_add(1, Relaxed);
+        let probe = n.is_multiple_of(16);
+        let protect = probe || self.share.load(Relaxed) < 65536 / 4;
+        if protect {
+            let share = self.share.load(Relaxed);
+            self.share.store(share - share / 64, Relaxed);
+        }
+        protect
+    }
+
+    /// A protected page was written.
+    pub fn written(&self) {
+        let share = self.share.load(Relaxed);
+        self.share.store((share + 65536 / 64).min(65536), Relaxed);
+    }
+}
+
+/// Result of a transition.
+pub type Outcome = Result<(), FarError>;

@@ -1,0 +1,349 @@
+//! Connects the pager to the kernel's fault messages: handler threads, sentinel, completer.
+//!
+//! A fault costs two thread switches. They are cheap only if handler and faulting thread share a
+//! processor and stay there, so there is a handler for each processor, bound to it, of the scheduling
+//! class that runs when nothing else does: a thread that faults leaves its processor idle, which lets
+//! the handler run; and since a processor that runs only such a handler counts as idle, the scheduler
+//! leaves the thread there when the handler wakes it. Only the handlers of processors on which faults
+//! happen are *on duty*; the others sleep, so that a fault wakes no second processor.
+//!
+//! When other programs keep the processors busy such handlers starve. The sentinel, an ordinary thread,
+//! notices faults that nobody serves, serves them, and raises the handlers' class for a while.
+
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use farside_far::FarError;
+use farside_os::memory::{PAGE, reserve};
+use farside_os::space::KernelSpace;
+use farside_os::thread::{self, Class};
+use farside_os::userfault::{Event, RawMessage};
+
+use crate::counters::Counters;
+use crate::fork::Forks;
+use crate::pager::{BATCH, Pager, Worker};
+
+/// Most processors that get a handler of their own.
+const MAX_HANDLERS: usize = 32;
+
+/// Messages read at once.
+const MESSAGES: usize = 32;
+
+/// Most faults that are read ahead of their turn. While a process forks nothing may be allocated.
+const MAX_FAULTS: usize = 4096;
+
+/// Faults served between two looks at where the faulting thread runs.
+const LOOK_EVERY: u32 = 64;
+
+/// How long the sentinel lets a fault wait before it steps in.
+const PATIENCE_NS: u64 = 1_000_000;
+
+/// How long handlers keep their raised class.
+const RAISED_NS: u64 = 100_000_000;
+
+/// Without faults for so long, the sentinel itself waits for the next one.
+const QUIET_NS: u64 = 20_000_000;
+
+/// What runs at the start of every thread of the runtime, before it allocates anything.
+pub type ThreadHook = fn();
+
+/// The threads that serve a process, and what they share.
+pub struct Service {
+    pub(crate) pager: &'static Pager,
+    pub(crate) space: Arc<KernelSpace>,
+    pub(crate) forks: Forks,
+    hook: ThreadHook,
+    duties: Vec<Duty>,
+    served: AtomicU64,
+    raised: AtomicBool,
+}
+
+/// A processor's handler.
+struct Duty {
+    processor: usize,
+    on: AtomicU32,
+    thread: AtomicU32,
+}
+
+impl Service {
+    /// A service for `pager`, whose address space is `space`; it has no threads yet.
+    pub fn new(pager: &'static Pager, space: Arc<KernelSpace>, hook: ThreadHook) -> Self {
+        let duties = thread::allowed_processors(MAX_HANDLERS)
+            .into_iter()
+            .map(|processor| Duty { processor, on: AtomicU32::new(0), thread: AtomicU32::new(0) })
+            .collect();
+        Self {
+            pager,
+            space,
+            forks: Forks::default(),
+            hook,
+            duties,
+            served: AtomicU64::new(0),
+            raised: AtomicBool::new(false),
+        }
+    }
+
+    /// Starts the threads. Called at start-up and again in a forked child.
+    pub fn start_threads(&'static self) -> std::io::Result<()> {
+        let mask = thread::block_signals();
+        let here = thread::processor();
+        let first = self.duties.iter().position(|duty| duty.processor == here).unwrap_or(0);
+        let mut result = Ok(());
+        for index in 0..self.duties.len() {
+            self.duties[index].on.store(u32::from(index == first), Ordering::Relaxed);
+            result = result.and_then(|()| self.spawn(c"farside-fault", move || self.handle(index)));
+        }
+        result = result.and_then(|()| self.spawn(c"farside-watch", move || self.keep_watch()));
+        result = result.and_then(|()| self.spawn(c"farside-fetch", move || self.complete()));
+        thread::restore_signals(&mask);
+        result
+    }
+
+    fn spawn(
+        &'static self,
+        name: &'static std::ffi::CStr,
+        body: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<()> {
+        let hook = self.hook;
+        let body = move || {
+            hook();
+            thread::set_name(name);
+            body();
+        };
+        std::thread::Builder::new().stack_size(256 * 1024).spawn(body).map(drop)
+    }
+
+    /// Scratch memory for one thread.
+    pub fn worker(&self) -> farside_os::Result<Worker> {
+        let len = BATCH * PAGE;
+        Ok(Worker::new(reserve(len, PAGE, "fresh frames")?, reserve(len, PAGE, "a bounce buffer")?))
+    }
+
+    fn uffd(&self) -> RawFd {
+        self.space.uffd().raw()
+    }
+
+    /// Body of a handler thread.
+    fn handle(&self, index: usize) {
+        let duty = &self.duties[index];
+        duty.thread.store(thread::id(), Ordering::Relaxed);
+        // Without binding or class the handler is slower, not wrong.
+        let _ = thread::bind_to(duty.processor);
+        let _ = thread::set_class(0, Class::Idle);
+        let mut desk = Desk::new(self);
+        loop {
+            while duty.on.load(Ordering::Acquire) == 0 {
+                thread::futex_wait(&duty.on, 0, None);
+            }
+            if let Err(error) = thread::wait_readable(&[self.uffd()], 100) {
+                stop(&FarError::Os(error));
+            }
+            desk.serve_waiting(self, Some(index));
+        }
+    }
+
+    /// Puts the handler of `thread`'s processor on duty, and takes handler `index` off if it serves
+    /// nobody on its own processor.
+    fn follow(&self, index: usize, thread: u32, desk: &mut Desk) {
+        let Some(processor) = thread::processor_of(thread) else { return };
+        if processor == self.duties[index].processor {
+            desk.strangers = 0;
+            return;
+        }
+        let Some(other) = self.duties.iter().find(|duty| duty.processor == processor) else {
+            return;
+        };
+        if other.on.swap(1, Ordering::AcqRel) == 0 {
+            thread::futex_wake(&other.on, 1);
+        }
+        desk.strangers += 1;
+        if desk.strangers >= 2 {
+            desk.strangers = 0;
+            self.duties[index].on.store(0, Ordering::Release);
+        }
+    }
+
+    /// Body of the sentinel.
+    fn keep_watch(&self) {
+        let mut desk = Desk::new(self);
+        let (mut last_served, mut last_change) = (0, 0);
+        let mut raised_until = 0;
+        loop {
+            let now = thread::now_ns();
+            let served = self.served.load(Ordering::Relaxed);
+            if served != last_served {
+                (last_served, last_change) = (served, now);
+            }
+            let quiet = now.saturating_sub(last_change) > QUIET_NS;
+            self.wait_as_sentinel(quiet);
+            let waiting = thread::wait_readable(&[self.uffd()], 0).is_ok_and(|r| r[0] != 0);
+            if waiting && (quiet || self.served.load(Ordering::Relaxed) == last_served) {
+                let rescued = desk.serve_waiting(self, None);
+                if rescued > 0 && !quiet {
+                    Counters::add(&self.pager.counters.rescued_faults, rescued);
+                    raised_until = thread::now_ns() + RAISED_NS;
+                }
+            }
+            self.raise_handlers(thread::now_ns() < raised_until);
+        }
+    }
+
+    /// Waits for the next look: a fault if it is quiet, else a moment; notices the node's end.
+    fn wait_as_sentinel(&self, quiet: bool) {
+        let link = self.pager.store.link();
+        let results = if quiet {
+            thread::wait_readable(&[link, self.uffd()], 1000)
+        } else {
+            thread::wait_readable(&[link], (PATIENCE_NS / 1_000_000) as i32)
+        };
+        if results.is_ok_and(|results| results[0] != 0) {
+            self.pager.store.mark_lost();
+            // The link stays readable for ever now.
+            thread::sleep_ns(PATIENCE_NS);
+        }
+    }
+
+    fn raise_handlers(&self, raise: bool) {
+        if self.raised.swap(raise, Ordering::Relaxed) == raise {
+            return;
+        }
+        let class = if raise { Class::Normal } else { Class::Idle };
+        for duty in &self.duties {
+            // Where raising is not permitted the sentinel goes on serving what they leave.
+            let _ = thread::set_class(duty.thread.load(Ordering::Relaxed), class);
+        }
+    }
+
+    /// Body of the completer: maps prefetched pages when they arrive.
+    fn complete(&self) {
+        let mut worker = self.worker().unwrap_or_else(|error| stop(&FarError::Os(error)));
+        loop {
+            self.pager.flights.wait(1_000_000_000);
+            let _inside = self.pager.gate.enter();
+            while let Some(flight) = self.pager.flights.take_oldest() {
+                if let Err(error) = self.pager.complete(&mut worker, flight) {
+                    stop(&error);
+                }
+            }
+        }
+    }
+}
+
+/// A thread's own things for serving faults.
+struct Desk {
+    worker: Worker,
+    messages: [RawMessage; MESSAGES],
+    /// Faults read but not served yet: address, whether write-protected, thread.
+    faults: Vec<(usize, bool, u32)>,
+    since_look: u32,
+    strangers: u32,
+}
+
+impl Desk {
+    fn new(service: &Service) -> Self {
+        let worker = service.worker().unwrap_or_else(|error| stop(&FarError::Os(error)));
+        Self {
+            worker,
+            messages: [RawMessage::default(); MESSAGES],
+            faults: Vec::with_capacity(MAX_FAULTS),
+            since_look: 0,
+            strangers: 0,
+        }
+    }
+
+    /// Serves all messages that wait; returns the number of faults served.
+    fn serve_waiting(&mut self, service: &Service, index: Option<usize>) -> u64 {
+        let mut total = 0;
+        loop {
+            let n = match service.space.uffd().read(&mut self.messages) {
+                Ok(n) => n,
+                Err(error) => stop(&FarError::Os(error)),
+            };
+            if n == 0 {
+                return total;
+            }
+            for message in &self.messages[..n] {
+                match message.event() {
+                    Event::Fault { address, protected, thread, .. } => {
+                        self.faults.push((address & !(PAGE - 1), protected, thread));
+                    }
+                    // Forks come first: until their event is read nothing can be mapped.
+                    Event::Fork { child } => service.forks.forked(service, child),
+                    Event::Other(_) => {}
+                }
+            }
+            // Threads that wait for the same page send a message each.
+            self.faults.sort_unstable_by_key(|fault| (fault.0, fault.1));
+            self.faults.dedup_by_key(|fault| (fault.0, fault.1));
+            total += self.faults.len() as u64;
+            self.serve_faults(service, index);
+        }
+    }
+
+    fn serve_faults(&mut self, service: &Service, index: Option<usize>) {
+        let pager = service.pager;
+        while let Some((address, protected, thread)) = self.faults.pop() {
+            let inside = loop {
+                if let Some(inside) = pager.gate.try_enter() {
+                    break inside;
+                }
+                // A fork is under way: its event must be read before anything else can go on.
+                self.read_events_only(service);
+            };
+            if let Err(error) = pager.fault(&mut self.worker, address, protected) {
+                stop(&error);
+            }
+            drop(inside);
+            service.served.fetch_add(1, Ordering::Relaxed);
+            self.since_look += 1;
+            if let Some(index) = index
+                && self.since_look >= LOOK_EVERY
+            {
+                self.since_look = 0;
+                service.follow(index, thread, self);
+            }
+        }
+    }
+
+    fn read_events_only(&mut self, service: &Service) {
+        // The descriptor is looked at now and then, since another thread may read the event.
+        let _ = thread::wait_readable(&[service.uffd()], 1);
+        let mut messages = [RawMessage::default(); MESSAGES];
+        if self.faults.len() + MESSAGES > self.faults.capacity() {
+            return;
+        }
+        let n = service.space.uffd().read(&mut messages).unwrap_or(0);
+        for message in &messages[..n] {
+            match message.event() {
+                Event::Fault { address, protected, thread, .. } => {
+                    self.faults.push((address & !(PAGE - 1), protected, thread));
+                }
+                Event::Fork { child } => service.forks.forked(service, child),
+                Event::Other(_) => {}
+            }
+        }
+    }
+}
+
+/// Ends the program, because what it needs next cannot be had. Nothing of it may run on with wrong
+/// data.
+pub fn stop(error: &FarError) -> ! {
+    let mut text = [0u8; 256];
+    let len = {
+        use std::io::Write as _;
+        let mut rest = &mut text[..];
+        // A message that does not fit is cut.
+        let _ = writeln!(rest, "farside: {error}; the program cannot go on");
+        256 - rest.len()
+    };
+    // SAFETY: writes initialised bytes to the standard error descriptor and ends the process.
+    unsafe {
+        libc::syscall(libc::SYS_write, 2, text.as_ptr(), len);
+        libc::syscall(libc::SYS_exit_group, EXIT_STOPPED);
+    }
+    unreachable!("exit_group does not return")
+}
+
+/// Exit code of a program that had to be stopped.
+pub const EXIT_STOPPED: i32 = 125;

@@ -1,0 +1,100 @@
+//! Starting the pager of a process.
+
+use std::sync::Arc;
+
+use farside_far::{FarError, FarStore};
+use farside_os::memory::{PAGE, reserve};
+use farside_os::space::{AddressSpace, KernelSpace};
+use farside_os::userfault::{Userfault, feature};
+use farside_os::{OsError, thread};
+use farside_policy::{prefetch, replacement};
+use farside_wire::pool::MAX_PAGES;
+use thiserror::Error;
+
+use crate::counters::{Counters, MAGIC};
+use crate::pager::{Pager, Parts};
+use crate::service::{Service, ThreadHook};
+use crate::settings::{BadSetting, Settings, env};
+use crate::table::PageTable;
+
+/// Positions in the frame area; its address space bounds how much can be watched at once.
+const AREA_POSITIONS: u32 = 1 << 20;
+
+/// Why a process cannot be put on far memory.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The kernel refuses something that is needed.
+    #[error("{0}; `farside doctor` tells what is missing and how to repair it")]
+    Os(#[from] OsError),
+    /// The far store cannot be used.
+    #[error(transparent)]
+    Far(#[from] FarError),
+    /// A setting names nothing that exists.
+    #[error(transparent)]
+    Setting(#[from] BadSetting),
+    /// No thread could be started.
+    #[error("cannot start the fault handler: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// Sets up the far region and starts serving it.
+///
+/// `store` makes the far store for a region of the given number of pages. `hook` runs at the start of
+/// every thread that the runtime makes.
+pub fn start(
+    settings: &Settings,
+    counters: &'static Counters,
+    store: impl FnOnce(u64) -> Result<Box<dyn FarStore>, FarError>,
+    hook: ThreadHook,
+) -> Result<&'static Service, StartError> {
+    let unknown = |name, value: &str, reason| BadSetting { name, value: value.into(), reason };
+    let policy = replacement::by_name(&settings.replacement)
+        .ok_or_else(|| unknown(env::REPLACEMENT, &settings.replacement, "no such policy"))?;
+    let prefetcher = prefetch::by_name(&settings.prefetch, settings.readahead)
+        .ok_or_else(|| unknown(env::PREFETCH, &settings.prefetch, "no such prefetcher"))?;
+    let features =
+        feature::WRITE_PROTECT | feature::EVENT_FORK | feature::THREAD_ID | feature::MOVE;
+    let space = Arc::new(KernelSpace::new(Userfault::open(features)?));
+    let (base, pages) = reserve_region()?;
+    let area = reserve(AREA_POSITIONS as usize * PAGE, PAGE, "the frame area")?;
+    space.manage(base, pages as usize * PAGE)?;
+    space.manage(area, AREA_POSITIONS as usize * PAGE)?;
+    let pager = Pager::new(Parts {
+        base,
+        area,
+        area_positions: AREA_POSITIONS,
+        table: PageTable::new(pages)?,
+        policy,
+        prefetcher,
+        space: Arc::clone(&space) as Arc<dyn AddressSpace>,
+        store: store(pages)?,
+        counters,
+        limit: settings.limit,
+        exact_prefetch_count: settings.exact_prefetch_count,
+        tag_seed: thread::now_ns() ^ u64::from(thread::id()) << 32,
+    });
+    counters.magic.store(MAGIC, std::sync::atomic::Ordering::Release);
+    let service: &'static Service =
+        Box::leak(Box::new(Service::new(Box::leak(Box::new(pager)), space, hook)));
+    service.start_threads()?;
+    Ok(service)
+}
+
+/// Reserves the far region: as much address space as there may be, less where a limit is in force.
+fn reserve_region() -> Result<(usize, u64), OsError> {
+    let mut pages = MAX_PAGES;
+    loop {
+        match reserve(pages as usize * PAGE, 2 << 20, "the far region") {
+            Ok(base) => return Ok((base, pages)),
+            Err(_) if pages > 1 << 20 => pages /= 2,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+impl Service {
+    /// The pager that is served.
+    pub fn pager(&self) -> &'static Pager {
+        self.pager
+    }
+}

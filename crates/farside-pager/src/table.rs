@@ -1,0 +1,175 @@
+//! The page table: one word per page of the far region, and the tag of what the far store holds.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use farside_os::memory::reserve;
+use farside_os::{OsError, Result};
+
+use crate::word::{State, Word};
+
+/// Words and tags of all pages of the region.
+///
+/// Both arrays are reserved in full and cost memory only where pages were touched.
+pub struct PageTable {
+    pages: u64,
+    words: &'static [AtomicU64],
+    tags: &'static [AtomicU64],
+    /// One byte per [`BLOCK`] pages, of the flags below, so that untouched stretches cost nothing.
+    blocks: &'static [AtomicU8],
+}
+
+/// Pages in a block.
+pub const BLOCK: u64 = 512;
+
+/// Some page of the block may be in another state than untouched.
+pub const BLOCK_TOUCHED: u8 = 1;
+
+/// Some page of the block may have another protection than read-write.
+pub const BLOCK_PROTECTED: u8 = 2;
+
+fn reserve_words(pages: u64, subject: &'static str) -> Result<&'static [AtomicU64]> {
+    let len = usize::try_from(pages)
+        .ok()
+        .and_then(|pages| pages.checked_mul(8))
+        .ok_or(OsError { call: "mmap", subject, errno: libc::ENOMEM })?;
+    let addr = reserve(len.next_multiple_of(4096), 4096, subject)?;
+    // SAFETY: a fresh zeroed mapping of that length that is never unmapped.
+    Ok(unsafe { std::slice::from_raw_parts(addr as *const AtomicU64, pages as usize) })
+}
+
+fn reserve_blocks(blocks: u64) -> Result<&'static [AtomicU8]> {
+    let len = (blocks as usize).next_multiple_of(4096);
+    let addr = reserve(len, 4096, "the block table")?;
+    // SAFETY: a fresh zeroed mapping of at least that length that is never unmapped.
+    Ok(unsafe { std::slice::from_raw_parts(addr as *const AtomicU8, blocks as usize) })
+}
+
+impl PageTable {
+    /// A table for `pages` untouched pages.
+    pub fn new(pages: u64) -> Result<Self> {
+        Ok(Self {
+            pages,
+            words: reserve_words(pages, "the page table")?,
+            tags: reserve_words(pages, "the tags of far pages")?,
+            blocks: reserve_blocks(pages.div_ceil(BLOCK))?,
+        })
+    }
+
+    /// Sets flags of the blocks that hold the pages from `first` to before `end`.
+    pub fn mark_blocks(&self, first: u64, end: u64, flag: u8) {
+        for block in first / BLOCK..end.div_ceil(BLOCK) {
+            let byte = &self.blocks[block as usize];
+            if byte.load(Ordering::Relaxed) & flag == 0 {
+                byte.fetch_or(flag, Ordering::AcqRel);
+            }
+        }
+    }
+
+    /// Clears flags of the blocks that lie entirely between `first` and `end`.
+    pub fn clear_whole_blocks(&self, first: u64, end: u64, flag: u8) {
+        for block in first.div_ceil(BLOCK)..end / BLOCK {
+            self.blocks[block as usize].fetch_and(!flag, Ordering::AcqRel);
+        }
+    }
+
+    /// Whether any block that holds pages from `first` to before `end` has `flag`.
+    pub fn any_block(&self, first: u64, end: u64, flag: u8) -> bool {
+        (first / BLOCK..end.div_ceil(BLOCK))
+            .any(|block| self.blocks[block as usize].load(Ordering::Acquire) & flag != 0)
+    }
+
+    /// The stretches between `first` and `end` in which pages may have been touched.
+    pub fn touched_stretches(&self, first: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut at = first;
+        std::iter::from_fn(move || {
+            while at < end && !self.any_block(at, at + 1, BLOCK_TOUCHED) {
+                at = (at / BLOCK + 1) * BLOCK;
+            }
+            if at >= end {
+                return None;
+            }
+            let start = at;
+            at = end.min((at / BLOCK + 1) * BLOCK);
+            Some((start, at))
+        })
+    }
+
+    /// Number of pages.
+    pub fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// The word of `page`.
+    #[inline]
+    pub fn load(&self, page: u64) -> Word {
+        Word(self.words[page as usize].load(Ordering::Acquire))
+    }
+
+    /// Replaces the word of `page` if it is still `current`.
+    #[inline]
+    pub fn exchange(&self, page: u64, current: Word, new: Word) -> bool {
+        self.words[page as usize]
+            .compare_exchange(current.0, new.0, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
+    }
+
+    /// Takes ownership of `page` if it is still in the state of `current`; returns the word it had.
+    ///
+    /// Flags that others may set meanwhile do not get in the way.
+    pub fn claim(&self, page: u64, mut current: Word, busy: Word) -> Option<Word> {
+        let state = current.state();
+        debug_assert!(state != State::Busy && busy.state() == State::Busy);
+        while current.state() == state {
+            if self.exchange(page, current, busy) {
+                return Some(current);
+            }
+            current = self.load(page);
+        }
+        None
+    }
+
+    /// Ends a transition by its owner: the page is now as `new` says. Returns whether somebody waits.
+    #[inline]
+    pub fn publish(&self, page: u64, new: Word) -> bool {
+        debug_assert!(new.state() != State::Busy);
+        let old = Word(self.words[page as usize].swap(new.0, Ordering::AcqRel));
+        debug_assert!(old.state() == State::Busy, "page {page} published without ownership");
+        old.waiters()
+    }
+
+    /// Says that somebody waits for the transition of `page`; false if it has ended.
+    pub fn wait_for(&self, page: u64) -> bool {
+        loop {
+            let word = self.load(page);
+            if word.state() != State::Busy {
+                return false;
+            }
+            if word.waiters() || self.exchange(page, word, word.with_waiters()) {
+                return true;
+            }
+        }
+    }
+
+    /// Changes flags of a page in `state` without taking ownership; false if it left that state.
+    pub fn update(&self, page: u64, state: State, change: impl Fn(Word) -> Word) -> bool {
+        loop {
+            let word = self.load(page);
+            if word.state() != state {
+                return false;
+            }
+            if self.exchange(page, word, change(word)) {
+                return true;
+            }
+        }
+    }
+
+    /// The tag that [`set_tag`](Self::set_tag) recorded.
+    pub fn tag(&self, page: u64) -> u64 {
+        self.tags[page as usize].load(Ordering::Relaxed)
+    }
+
+    /// Records the tag of the content that the far store holds.
+    pub fn set_tag(&self, page: u64, tag: u64) {
+        self.tags[page as usize].store(tag, Ordering::Relaxed);
+    }
+}

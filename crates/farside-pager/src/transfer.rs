@@ -1,0 +1,180 @@
+//! Moving frames in and out of the region, whatever the kernel says to it.
+
+use farside_os::memory::PAGE;
+use farside_os::userfault::Partial;
+
+use crate::counters::Counters;
+use crate::frames::Run;
+use crate::frames::bytes_at;
+use crate::pager::Pager;
+
+/// How often a frame that the kernel holds is made our own before it counts as pinned.
+const UNSHARE_TRIES: u32 = 2;
+
+/// Pages that could not be moved out, as offsets within the run.
+pub(crate) type Refused = Vec<u32>;
+
+impl Pager {
+    /// Maps the frames at `src` (in the frame area or a worker's fresh range) at `count` absent pages
+    /// from `first` on. Every frame at `src` is gone afterwards. The caller wakes who waits, after it
+    /// published the pages: a thread that is woken earlier may take the processor from the caller.
+    pub(crate) fn map_frames(&self, first: u64, src: usize, count: u64) {
+        let mut done = 0;
+        let mut tries = 0;
+        while done < count {
+            let dst = self.address(first + done);
+            let from = src + done as usize * PAGE;
+            let len = (count - done) as usize * PAGE;
+            match self.space.move_frames(dst, from, len, false) {
+                Ok(()) => return,
+                Err(partial) => {
+                    let moved = (partial.done / PAGE) as u64;
+                    done += moved;
+                    tries = if moved > 0 { 0 } else { tries + 1 };
+                    if done < count
+                        && self.mend_map(first + done, src + done as usize * PAGE, partial, tries)
+                    {
+                        done += 1;
+                        tries = 0;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Deals with one frame that would not move in; true if the page is served now.
+    fn mend_map(&self, page: u64, src: usize, partial: Partial, tries: u32) -> bool {
+        match partial.errno {
+            libc::EAGAIN => {
+                std::thread::yield_now();
+                false
+            }
+            libc::EBUSY if tries <= UNSHARE_TRIES => {
+                // A failure shows in the next attempt.
+                let _ = self.space.unshare(src, PAGE);
+                false
+            }
+            libc::EEXIST => {
+                // Somebody else mapped the page; it is as good as ours, which is dropped.
+                self.discard_frame(src);
+                true
+            }
+            _ => {
+                Counters::add(&self.counters.move_fallbacks, 1);
+                // SAFETY: the frame is out of the program's reach and belongs to this transition.
+                let bytes = unsafe { bytes_at(src, PAGE) };
+                self.copy_pages(page, bytes, false);
+                self.discard_frame(src);
+                true
+            }
+        }
+    }
+
+    fn discard_frame(&self, src: usize) {
+        // A frame that cannot be dropped is dropped with the next use of its place.
+        let _ = self.space.drop_pages(&[(src, PAGE)]);
+    }
+
+    /// Copies `bytes` to absent pages from `first` on, and wakes who waits for them.
+    pub(crate) fn copy_pages(&self, first: u64, bytes: &[u8], protect: bool) {
+        let mut done = 0;
+        while done < bytes.len() {
+            let dst = self.address(first) + done;
+            match self.space.copy_in(dst, &bytes[done..], protect) {
+                Ok(()) => return,
+                Err(partial) => {
+                    done += partial.done;
+                    match partial.errno {
+                        libc::EAGAIN => std::thread::yield_now(),
+                        // EEXIST: somebody else mapped it. Anything else: the program unmapped the
+                        // range under us, or is ending; whoever waits sees what the kernel says now.
+                        _ => {
+                            let page = self.page_of(self.address(first) + done);
+                            self.wake(page, 1);
+                            done += PAGE;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Moves `to.count` mapped pages from `first` on into the frame area; returns which of them stayed
+    /// where they were.
+    pub(crate) fn unmap_frames(&self, first: u64, to: Run) -> Refused {
+        let mut refused = Vec::new();
+        let (mut done, mut tries) = (0u32, 0);
+        while done < to.count {
+            let src = self.address(first + u64::from(done));
+            let dst = self.area.address(to.start + done);
+            let len = (to.count - done) as usize * PAGE;
+            match self.space.move_frames(dst, src, len, false) {
+                Ok(()) => break,
+                Err(partial) => {
+                    let moved = (partial.done / PAGE) as u32;
+                    done += moved;
+                    tries = if moved > 0 { 0 } else { tries + 1 };
+                    if done >= to.count {
+                        break;
+                    }
+                    let page = first + u64::from(done);
+                    match self.mend_unmap(page, to.start + done, partial.errno, tries) {
+                        Mended::Again => {}
+                        Mended::Moved => (done, tries) = (done + 1, 0),
+                        Mended::Refused => {
+                            refused.push(done);
+                            (done, tries) = (done + 1, 0);
+                        }
+                    }
+                }
+            }
+        }
+        refused
+    }
+
+    fn mend_unmap(&self, page: u64, position: u32, errno: i32, tries: u32) -> Mended {
+        let addr = self.address(page);
+        match errno {
+            libc::EAGAIN => {
+                std::thread::yield_now();
+                Mended::Again
+            }
+            // Shared with a forked child: a copy of our own can be moved. Pinned by the kernel: no
+            // copy helps.
+            libc::EBUSY if tries <= UNSHARE_TRIES => {
+                // A protected page cannot be made our own before writes are allowed.
+                let _ = self.space.allow_writes(addr, PAGE);
+                let _ = self.space.unshare(addr, PAGE);
+                Mended::Again
+            }
+            libc::EBUSY => Mended::Refused,
+            _ => self.copy_out(page, position),
+        }
+    }
+
+    /// Takes out a page that the program may not write, and that therefore cannot be moved.
+    fn copy_out(&self, page: u64, position: u32) -> Mended {
+        Counters::add(&self.counters.move_fallbacks, 1);
+        let addr = self.address(page);
+        let mut bytes = [0; PAGE];
+        let _unchanged = self.protection.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if self.space.read_protected(addr, &mut bytes).is_err() {
+            return Mended::Refused;
+        }
+        let dst = self.area.address(position);
+        if self.space.copy_in(dst, &bytes, false).is_err() {
+            return Mended::Refused;
+        }
+        if self.space.drop_pages(&[(addr, PAGE)]).is_err() {
+            self.discard_frame(dst);
+            return Mended::Refused;
+        }
+        Mended::Moved
+    }
+}
+
+enum Mended {
+    Again,
+    Moved,
+    Refused,
+}

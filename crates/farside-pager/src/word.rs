@@ -1,0 +1,161 @@
+//! The state of a page in one atomic word.
+
+use farside_policy::replacement::Slot;
+
+/// Where a page is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// Never written; nothing anywhere.
+    Untouched = 0,
+    /// Written once, and known to hold zeros only; nothing anywhere.
+    Zero = 1,
+    /// Held only by the far store.
+    Far = 2,
+    /// Owned by a transition; others wait for it to end.
+    Busy = 3,
+    /// Mapped.
+    Resident = 4,
+    /// Unmapped, but its frame is still here, in the frame area.
+    Watched = 5,
+    /// Not managed: the program mapped something else there.
+    Foreign = 6,
+}
+
+/// Width of the frame-area position in a word, in bits.
+pub const POSITION_BITS: u32 = 24;
+
+const STATE: u64 = 0b111;
+const WRITABLE: u64 = 1 << 3;
+const STORED: u64 = 1 << 4;
+const PREFETCHED: u64 = 1 << 5;
+const WAITERS: u64 = 1 << 6;
+const FLIGHT: u64 = 1 << 7;
+const POSITION_SHIFT: u32 = 8;
+const POSITION: u64 = ((1 << POSITION_BITS) - 1) << POSITION_SHIFT;
+const SLOT_SHIFT: u32 = 32;
+
+/// A page's word: state, flags, position in the frame area while watched, slot in the replacement
+/// policy while resident or watched.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Word(pub u64);
+
+macro_rules! flags {
+    ($($(#[$doc:meta])* $get:ident, $with:ident, $without:ident, $bit:ident;)*) => {
+        impl Word {
+            $(
+                $(#[$doc])*
+                #[inline]
+                pub fn $get(self) -> bool {
+                    self.0 & $bit != 0
+                }
+
+                /// The word with that flag set.
+                #[inline]
+                #[must_use]
+                pub fn $with(self) -> Self {
+                    Word(self.0 | $bit)
+                }
+
+                /// The word with that flag cleared.
+                #[inline]
+                #[must_use]
+                pub fn $without(self) -> Self {
+                    Word(self.0 & !$bit)
+                }
+            )*
+        }
+    };
+}
+
+flags! {
+    /// Mapped so that the program can write to it unseen: it may differ from the stored copy.
+    writable, with_writable, without_writable, WRITABLE;
+    /// The far store holds the content the page had when it arrived here.
+    stored, with_stored, without_stored, STORED;
+    /// Brought in by a prefetcher, and not touched since as far as is known.
+    prefetched, with_prefetched, without_prefetched, PREFETCHED;
+    /// Somebody waits for the transition to end, and must be woken.
+    waiters, with_waiters, without_waiters, WAITERS;
+    /// Busy because a fetch that nobody waits for is on its way.
+    in_flight, with_flight, without_flight, FLIGHT;
+}
+
+impl Word {
+    /// A word in `state` without flags.
+    pub const fn new(state: State) -> Self {
+        Word(state as u64)
+    }
+
+    /// The page's state.
+    #[inline]
+    pub fn state(self) -> State {
+        match self.0 & STATE {
+            0 => State::Untouched,
+            1 => State::Zero,
+            2 => State::Far,
+            3 => State::Busy,
+            4 => State::Resident,
+            5 => State::Watched,
+            _ => State::Foreign,
+        }
+    }
+
+    /// The word in another state, flags kept.
+    #[inline]
+    #[must_use]
+    pub fn in_state(self, state: State) -> Self {
+        Word(self.0 & !STATE | state as u64)
+    }
+
+    /// The page's slot in the replacement policy.
+    #[inline]
+    pub fn slot(self) -> Slot {
+        Slot((self.0 >> SLOT_SHIFT) as u32)
+    }
+
+    /// The word with another slot.
+    #[inline]
+    #[must_use]
+    pub fn with_slot(self, slot: Slot) -> Self {
+        Word(self.0 & ((1 << SLOT_SHIFT) - 1) | u64::from(slot.0) << SLOT_SHIFT)
+    }
+
+    /// The position of the page's frame in the frame area.
+    #[inline]
+    pub fn position(self) -> u32 {
+        ((self.0 & POSITION) >> POSITION_SHIFT) as u32
+    }
+
+    /// The word with another position.
+    #[inline]
+    #[must_use]
+    pub fn with_position(self, position: u32) -> Self {
+        Word(self.0 & !POSITION | u64::from(position) << POSITION_SHIFT & POSITION)
+    }
+
+    /// Whether the page has content of its own somewhere.
+    pub fn is_touched(self) -> bool {
+        !matches!(self.state(), State::Untouched | State::Foreign)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_do_not_disturb_each_other() {
+        let word = Word::new(State::Watched)
+            .with_slot(Slot(u32::MAX))
+            .with_position((1 << POSITION_BITS) - 1)
+            .with_writable()
+            .with_waiters();
+        assert_eq!(word.state(), State::Watched);
+        assert_eq!(word.slot(), Slot(u32::MAX));
+        assert_eq!(word.position(), (1 << POSITION_BITS) - 1);
+        assert!(word.writable() && word.waiters() && !word.stored());
+        let word = word.in_state(State::Far).with_position(0).with_slot(Slot(3)).without_waiters();
+        assert_eq!(word, Word::new(State::Far).with_slot(Slot(3)).with_writable());
+    }
+}

@@ -1,0 +1,182 @@
+//! The pager on the real kernel: real faults, a real node's memory, content checked byte for byte.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use farside_far::{Embedded, FarStore, FarUrl};
+use farside_os::socket;
+use farside_pager::counters::{Counters, Snapshot};
+use farside_pager::service::Service;
+use farside_pager::settings::{Limit, Settings};
+use farside_wire::pool::Message;
+
+const PAGE: usize = 4096;
+
+/// A running pager with its own embedded node, or the reason why this machine has none.
+fn started(settings: &Settings, url: &str) -> Result<&'static Service, String> {
+    let (supervisor, link) = socket::pair().map_err(|e| e.to_string())?;
+    std::thread::spawn(move || farside_node::embedded::serve(link));
+    let (client, theirs) = socket::pair().map_err(|e| e.to_string())?;
+    use std::os::fd::{AsFd, AsRawFd};
+    let attach = Message::Attach { pid: std::process::id(), fork_of: 0 }.encode();
+    socket::send(supervisor.as_fd(), &attach, &[theirs.as_raw_fd()]).map_err(|e| e.to_string())?;
+    drop(theirs);
+    std::mem::forget(supervisor);
+    let url: FarUrl = url.parse().map_err(|e| format!("{e}"))?;
+    let counters: &'static Counters = Box::leak(Box::default());
+    let store = |pages| {
+        let store = Embedded::connect(client, &url, pages)?;
+        Ok(Box::new(store) as Box<dyn FarStore>)
+    };
+    farside_pager::start(settings, counters, store, || ()).map_err(|e| e.to_string())
+}
+
+/// Far memory of `pages` pages as words.
+fn words(service: &Service, pages: usize) -> &'static mut [u64] {
+    let addr = service.pager().reserve(pages * PAGE, PAGE).expect("the region has room");
+    // SAFETY: a fresh range that nothing else uses; any content makes words.
+    unsafe { std::slice::from_raw_parts_mut(addr as *mut u64, pages * PAGE / 8) }
+}
+
+fn value(seed: u64, i: usize) -> u64 {
+    (i as u64 ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
+}
+
+fn settings(limit: u64, replacement: &str, prefetch: &str) -> Settings {
+    Settings {
+        limit: Limit::Bytes(limit),
+        replacement: replacement.into(),
+        prefetch: prefetch.into(),
+        ..Settings::default()
+    }
+}
+
+/// Writes, reads in order, rewrites in another order and reads again; checks the limit throughout.
+fn exercise(service: &Service, pages: usize) -> Snapshot {
+    let data = words(service, pages);
+    for (i, word) in data.iter_mut().enumerate() {
+        *word = value(1, i);
+    }
+    for (i, word) in data.iter().enumerate() {
+        assert_eq!(*word, value(1, i), "word {i} after filling");
+    }
+    let mut page = 7;
+    for _ in 0..pages {
+        page = (page * 5 + 3) % pages;
+        let i = page * 512 + page % 512;
+        data[i] = value(2, i);
+    }
+    page = 7;
+    for _ in 0..pages {
+        page = (page * 5 + 3) % pages;
+        let i = page * 512 + page % 512;
+        assert_eq!(data[i], value(2, i), "word {i} after rewriting");
+        assert_eq!(data[i ^ 1], value(1, i ^ 1), "neighbour of word {i}");
+    }
+    let counters = service.pager().counters();
+    assert!(
+        counters.resident_peak_bytes.load(Relaxed) <= counters.limit_bytes.load(Relaxed),
+        "the limit is never exceeded"
+    );
+    counters.snapshot()
+}
+
+fn check(name: &str, replacement: &str, prefetch: &str, url: &str) {
+    match started(&settings(4 << 20, replacement, prefetch), url) {
+        Ok(service) => {
+            let seen = exercise(service, 4096);
+            assert!(seen.demand_faults > 0 && seen.fetched_bytes > 0 && seen.written_bytes > 0);
+            let touched = service.pager().touched();
+            assert!((4096..4096 + 512).contains(&touched), "{touched} pages touched");
+        }
+        Err(reason) => println!("{name} skipped: {reason}"),
+    }
+}
+
+#[test]
+fn fifo_without_prefetch_keeps_every_byte() {
+    check("fifo_without_prefetch_keeps_every_byte", "fifo", "none", "embedded:");
+}
+
+#[test]
+fn second_chance_with_readahead_keeps_every_byte() {
+    check("second_chance_with_readahead_keeps_every_byte", "second-chance", "linux", "embedded:");
+}
+
+#[test]
+fn a_slow_compressed_store_keeps_every_byte() {
+    let url = "embedded:latency=5us,bandwidth=25gbit,compress=lz4";
+    check("a_slow_compressed_store_keeps_every_byte", "second-chance", "readahead", url);
+}
+
+#[test]
+fn threads_share_the_region() {
+    let name = "threads_share_the_region";
+    let service = match started(&settings(4 << 20, "second-chance", "linux"), "embedded:") {
+        Ok(service) => service,
+        Err(reason) => return println!("{name} skipped: {reason}"),
+    };
+    let data = words(service, 4096);
+    std::thread::scope(|scope| {
+        for (t, part) in data.chunks_mut(1024 * 512).enumerate() {
+            scope.spawn(move || {
+                for round in 0..3u64 {
+                    for (i, word) in part.iter_mut().enumerate() {
+                        *word = value(round ^ (t as u64) << 8, i);
+                    }
+                    for (i, word) in part.iter().enumerate().rev() {
+                        assert_eq!(*word, value(round ^ (t as u64) << 8, i));
+                    }
+                }
+            });
+        }
+    });
+    let addr = data.as_ptr() as usize;
+    service.pager().discard(addr, 4096 * PAGE);
+    assert!(data.iter().all(|word| *word == 0), "discarded memory reads as zeros");
+    service.pager().release(addr, 4096 * PAGE);
+}
+
+#[test]
+fn moved_memory_keeps_its_content() {
+    let name = "moved_memory_keeps_its_content";
+    let service = match started(&settings(2 << 20, "second-chance", "linux"), "embedded:") {
+        Ok(service) => service,
+        Err(reason) => return println!("{name} skipped: {reason}"),
+    };
+    let data = words(service, 1024);
+    for (i, word) in data.iter_mut().enumerate() {
+        *word = value(3, i);
+    }
+    let there = words(service, 1024);
+    let (from, to) = (data.as_ptr() as usize, there.as_ptr() as usize);
+    service.pager().relocate(from, to, 1024 * PAGE).expect("the target is empty");
+    service.pager().release(from, 1024 * PAGE);
+    for (i, word) in there.iter().enumerate() {
+        assert_eq!(*word, value(3, i), "word {i} after the move");
+    }
+}
+
+#[test]
+fn protected_memory_is_evicted_and_comes_back() {
+    let name = "protected_memory_is_evicted_and_comes_back";
+    let service = match started(&settings(2 << 20, "fifo", "none"), "embedded:") {
+        Ok(service) => service,
+        Err(reason) => return println!("{name} skipped: {reason}"),
+    };
+    let data = words(service, 256);
+    for (i, word) in data.iter_mut().enumerate() {
+        *word = value(4, i);
+    }
+    let addr = data.as_ptr() as usize;
+    service.pager().protect(addr, 256 * PAGE, libc::PROT_READ).expect("protection changes");
+    let other = words(service, 1024);
+    for (i, word) in other.iter_mut().enumerate() {
+        *word = value(5, i);
+    }
+    for (i, word) in data.iter().enumerate() {
+        assert_eq!(*word, value(4, i), "word {i} of the protected range");
+    }
+    service.pager().protect(addr, 256 * PAGE, libc::PROT_READ | libc::PROT_WRITE).expect("again");
+    data[0] = 1;
+    assert_eq!(data[0], 1);
+}

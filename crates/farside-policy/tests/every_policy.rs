@@ -1,0 +1,181 @@
+//! What holds for every replacement policy, whatever it prefers.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use farside_policy::replacement::{self, Arrival, ReplacementPolicy, Slot};
+use farside_trace::PageId;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+/// Counts the allocations of the calling thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on unchanged to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn policies() -> impl Iterator<Item = Box<dyn ReplacementPolicy>> {
+    replacement::NAMES.iter().map(|(name, _)| replacement::by_name(name).expect("a listed policy"))
+}
+
+#[test]
+fn every_listed_name_makes_the_policy_of_that_name() {
+    for &(name, description) in replacement::NAMES {
+        assert_eq!(replacement::by_name(name).expect("a listed policy").name(), name);
+        assert!(!description.is_empty() && !description.contains('\n'));
+    }
+    assert!(replacement::by_name("no such policy").is_none());
+    let twice = |name| replacement::NAMES.iter().filter(|(other, _)| *other == name).count();
+    assert!(replacement::NAMES.iter().all(|(name, _)| twice(*name) == 1));
+}
+
+#[test]
+fn nothing_is_allocated_within_the_capacity() {
+    const PAGES: usize = 1000;
+    for mut policy in policies() {
+        policy.set_capacity(PAGES);
+        let mut watched = Vec::with_capacity(PAGES);
+        let mut slots = Vec::with_capacity(PAGES);
+        let before = ALLOCATIONS.get();
+        for round in 0..5 {
+            while policy.len() < PAGES {
+                slots.push(policy.insert(PageId(round), Arrival::Demand));
+            }
+            policy.victim();
+            let slot = policy.restore(PageId(round));
+            policy.watch(PAGES, &mut watched);
+            for (_, slot) in watched.drain(..) {
+                policy.access(slot);
+            }
+            policy.remove(slot);
+            while policy.victim().is_some() {}
+            slots.clear();
+        }
+        assert_eq!(ALLOCATIONS.get(), before, "{}", policy.name());
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Insert(Arrival),
+    Access(Index),
+    Remove(Index),
+    Victim,
+    Refuse,
+    Watch(usize),
+    Capacity(usize),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let arrival =
+        prop_oneof![Just(Arrival::Demand), Just(Arrival::Prefetch), Just(Arrival::FirstTouch)];
+    prop_oneof![
+        8 => arrival.prop_map(Op::Insert),
+        4 => any::<Index>().prop_map(Op::Access),
+        2 => any::<Index>().prop_map(Op::Remove),
+        3 => Just(Op::Victim),
+        1 => Just(Op::Refuse),
+        3 => (0..9_usize).prop_map(Op::Watch),
+        1 => (0..40_usize).prop_map(Op::Capacity),
+    ]
+}
+
+/// The resident pages beside the policy that orders them.
+struct Resident {
+    policy: Box<dyn ReplacementPolicy>,
+    slots: HashMap<PageId, Slot>,
+}
+
+impl Resident {
+    fn add(&mut self, page: PageId, slot: Slot) {
+        let taken = self.slots.values().any(|&other| other == slot);
+        assert!(!taken, "{}: a slot in use was handed out", self.policy.name());
+        self.slots.insert(page, slot);
+    }
+
+    fn choose(&self, index: Index) -> Option<(PageId, Slot)> {
+        let mut pages: Vec<_> = self.slots.keys().copied().collect();
+        pages.sort_unstable();
+        let page = pages.get(index.index(pages.len().max(1)))?;
+        Some((*page, self.slots[page]))
+    }
+
+    fn evict(&mut self) -> Option<PageId> {
+        let victim = self.policy.victim();
+        assert_eq!(victim.is_none(), self.slots.is_empty(), "{}", self.policy.name());
+        if let Some(victim) = victim {
+            let known = self.slots.remove(&victim);
+            assert!(known.is_some(), "{}: the victim was not resident", self.policy.name());
+        }
+        victim
+    }
+
+    fn apply(&mut self, op: &Op, fresh: PageId) {
+        match *op {
+            Op::Insert(arrival) => {
+                let slot = self.policy.insert(fresh, arrival);
+                self.add(fresh, slot);
+            }
+            Op::Access(index) => {
+                if let Some((_, slot)) = self.choose(index) {
+                    self.policy.access(slot);
+                }
+            }
+            Op::Remove(index) => {
+                if let Some((page, slot)) = self.choose(index) {
+                    self.policy.remove(slot);
+                    self.slots.remove(&page);
+                }
+            }
+            Op::Victim => drop(self.evict()),
+            Op::Refuse => {
+                if let Some(page) = self.evict() {
+                    let slot = self.policy.restore(page);
+                    self.add(page, slot);
+                }
+            }
+            Op::Watch(max) => {
+                let mut watched = Vec::new();
+                self.policy.watch(max, &mut watched);
+                assert!(watched.len() <= max, "{}", self.policy.name());
+                assert!(watched.iter().all(|(page, slot)| self.slots.get(page) == Some(slot)));
+            }
+            Op::Capacity(pages) => self.policy.set_capacity(pages),
+        }
+        assert_eq!(self.policy.len(), self.slots.len(), "{}", self.policy.name());
+        assert_eq!(self.policy.is_empty(), self.slots.is_empty(), "{}", self.policy.name());
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_page_is_lost_or_doubled(ops in prop::collection::vec(op(), 0..150)) {
+        for policy in policies() {
+            let mut resident = Resident { policy, slots: HashMap::new() };
+            for (fresh, op) in ops.iter().enumerate() {
+                resident.apply(op, PageId(fresh as u64));
+            }
+            while resident.evict().is_some() {}
+            prop_assert!(resident.policy.is_empty());
+        }
+    }
+}

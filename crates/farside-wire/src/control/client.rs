@@ -1,0 +1,112 @@
+//! The side of a managed process, and of `farside top`.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use thiserror::Error;
+
+use super::message::{BadMessage, Hello, MAX_FIGURES, MAX_MESSAGE, Message, Refusal, Watch};
+use super::socket::{self, Received, retried};
+
+/// Why a process could not join the run it was started in.
+#[derive(Debug, Error)]
+pub enum ControlError {
+    /// No supervisor answers at that name.
+    #[error("cannot reach the supervisor of this run (is `farside run` still there?): {0}")]
+    Connect(#[source] io::Error),
+    /// The conversation broke off.
+    #[error("lost the supervisor while {0}: {1}")]
+    Broken(&'static str, #[source] io::Error),
+    /// The supervisor hung up without an answer.
+    #[error("the supervisor hung up without an answer")]
+    HungUp,
+    /// The supervisor said no.
+    #[error("the supervisor refused: {0}")]
+    Refused(Refusal),
+    /// The answer makes no sense.
+    #[error("bad answer from the supervisor: {0}")]
+    Bad(#[from] BadMessage),
+    /// The answer lacks its descriptors.
+    #[error("the supervisor's answer came without its descriptors")]
+    NoDescriptors,
+}
+
+/// What a process gets from its supervisor.
+#[derive(Debug)]
+pub struct Joined {
+    /// A zeroed counters block, to be mapped shared.
+    pub counters: OwnedFd,
+    /// How many bytes of it may be mapped.
+    pub counters_len: u32,
+    /// Connection to the memory node.
+    pub node: OwnedFd,
+    /// To be kept open for the life of the process; a forked child closes its copy.
+    pub session: OwnedFd,
+    /// Number of the process within the run, from 0.
+    pub index: u32,
+}
+
+/// Joins the run whose supervisor listens at `name`.
+///
+/// Blocks until the supervisor answers. Allocates nothing and starts no thread; all descriptors are
+/// close-on-exec.
+pub fn join(name: &str, hello: &Hello) -> Result<Joined, ControlError> {
+    let session = connect(name)?;
+    let mut buffer = [0; MAX_MESSAGE];
+    let (len, descriptors) = ask(&session, &Message::Hello(*hello), &mut buffer)?;
+    let welcome = match Message::decode(&buffer[..len])? {
+        Message::Welcome(welcome) => welcome,
+        Message::Refusal(refusal) => return Err(ControlError::Refused(refusal)),
+        other => return Err(BadMessage::Kind(other.kind()).into()),
+    };
+    let [Some(counters), Some(node), None, None] = descriptors else {
+        return Err(ControlError::NoDescriptors);
+    };
+    Ok(Joined { counters, counters_len: welcome.counters_len, node, session, index: welcome.index })
+}
+
+/// Fetches the figures of the run whose supervisor listens at `name`, as JSON.
+pub fn watch(name: &str) -> Result<String, ControlError> {
+    let session = connect(name)?;
+    let mut buffer = vec![0; MAX_MESSAGE + MAX_FIGURES];
+    let (len, _) = ask(&session, &Message::Watch(Watch), &mut buffer)?;
+    match Message::decode(&buffer[..len])? {
+        Message::Figures(text) => Ok(text.to_owned()),
+        Message::Refusal(refusal) => Err(ControlError::Refused(refusal)),
+        other => Err(BadMessage::Kind(other.kind()).into()),
+    }
+}
+
+fn connect(name: &str) -> Result<OwnedFd, ControlError> {
+    let (address, len) = socket::address(name).map_err(ControlError::Connect)?;
+    let socket = socket::open().map_err(ControlError::Connect)?;
+    retried(|| {
+        // SAFETY: `address` holds `len` valid bytes.
+        unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), len) as isize }
+    })
+    .map_err(ControlError::Connect)?;
+    Ok(socket)
+}
+
+/// Sends `question` and waits for one answer, which is left in `buffer`.
+fn ask(
+    session: &OwnedFd,
+    question: &Message<'_>,
+    buffer: &mut [u8],
+) -> Result<(usize, [Option<OwnedFd>; socket::MAX_DESCRIPTORS]), ControlError> {
+    let bytes = question.encode(buffer)?;
+    // A supervisor that refuses unheard has answered and hung up already; the answer says why.
+    let sent = socket::send(session.as_fd(), bytes, &[]);
+    let mut answer = socket::receive(session.as_fd(), buffer);
+    if answer.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionReset) {
+        // The reset of a question left unread is reported once, before the answer.
+        answer = socket::receive(session.as_fd(), buffer);
+    }
+    let Received { len, descriptors } =
+        answer.map_err(|error| ControlError::Broken("waiting for its answer", error))?;
+    if len == 0 {
+        sent.map_err(|error| ControlError::Broken("presenting this process", error))?;
+        return Err(ControlError::HungUp);
+    }
+    Ok((len, descriptors))
+}

@@ -1,0 +1,23 @@
+//! How a managed process, its supervisor and the embedded node find each other.
+//!
+//! The supervisor listens on an abstract `SOCK_SEQPACKET` socket with a random name, which programs
+//! inherit in `FARSIDE_CONTROL`. A managed process connects, says [`Hello`] and gets a [`Welcome`]
+//! with two descriptors: its counters block and a connection to the memory node. The connection to
+//! the supervisor then stays open and silent: its hang-up tells of the death of the process.
+//!
+//! The supervisor announces the other end of each node connection to the node, in the messages of
+//! [`pool`](crate::pool). A `farside top` sends [`Watch`] instead of `Hello` and gets the figures of
+//! the run as JSON.
+
+mod client;
+mod message;
+mod server;
+mod socket;
+
+pub use client::{ControlError, Joined, join, watch};
+pub use message::{
+    BadMessage, Hello, MAX_FIGURES, MAX_MESSAGE, Message, ProgramName, Refusal, VERSION, Watch,
+    Welcome,
+};
+pub use server::{Arrival, Listener};
+pub use socket::{MAX_DESCRIPTORS, Received, pair, receive, send};
