@@ -1,15 +1,16 @@
 //! `fork`: every lock of this library is free, and its data whole, in both processes.
 //!
 //! Handlers registered first run last before a `fork` and first after it. Ours are registered before
-//! the allocator's, so that the locks are taken in their order, the allocator's first, and so that
-//! the pager is stopped for the shortest time. Neither the pager nor anything else in these handlers
-//! may use the program's allocator, whose locks this thread holds.
+//! the allocator's, so that the locks are taken in their order, the allocator's first, and the pager
+//! stands still for the shortest time. Neither the pager nor anything else in these handlers may use
+//! the program's allocator, whose locks this thread holds.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use crate::mmap::SPACE;
-use crate::{brk, far, runtime_heap, sys, thread};
+use farside_pager::service::stop;
+
+use crate::{far, runtime_heap, start, sys, thread};
 
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
@@ -25,33 +26,37 @@ pub fn register() {
     }
 }
 
-/// The forking thread's blocked signals: a handler that ran while the locks are held would wait for
-/// its own thread.
+/// The forking thread's blocked signals: a handler that ran meanwhile would wait at the closed gate
+/// for its own thread.
 static SIGNALS: AtomicU64 = AtomicU64::new(0);
 
 unsafe extern "C" fn prepare() {
     let signals = sys::set_signal_mask(!0);
-    brk::BREAK.hold_for_fork();
+    thread::close_runtime();
     SIGNALS.store(signals, Relaxed);
-    SPACE.hold_for_fork();
-    if let Some(pager) = far::pager() {
-        thread::as_runtime(|| pager.before_fork());
+    if let Some(service) = far::service() {
+        thread::in_runtime_state(|| service.before_fork());
     }
     runtime_heap::before_fork();
 }
 
 unsafe extern "C" fn in_parent() {
     runtime_heap::after_fork();
-    if let Some(pager) = far::pager() {
-        thread::as_runtime(|| pager.after_fork_in_parent());
+    if let Some(service) = far::service() {
+        thread::in_runtime_state(|| service.after_fork_in_parent());
     }
     release();
 }
 
 unsafe extern "C" fn in_child() {
     runtime_heap::after_fork();
-    if let Some(pager) = far::pager() {
-        thread::as_runtime(|| pager.after_fork_in_child());
+    if let Some(service) = far::service() {
+        thread::in_runtime_state(|| {
+            let link = start::rejoin();
+            if let Err(error) = service.after_fork_in_child(link) {
+                stop(&error);
+            }
+        });
     }
     release();
 }
@@ -59,10 +64,6 @@ unsafe extern "C" fn in_child() {
 /// Gives back what [`prepare`] took.
 fn release() {
     let signals = SIGNALS.load(Relaxed);
-    // SAFETY: `prepare` took them in this thread, or in the one of which this is the copy.
-    unsafe {
-        SPACE.release_after_fork();
-        brk::BREAK.release_after_fork();
-    }
+    thread::open_runtime();
     sys::set_signal_mask(signals);
 }

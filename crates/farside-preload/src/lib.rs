@@ -27,8 +27,6 @@ mod mmap;
 mod mremap;
 mod runtime_heap;
 mod space;
-#[allow(missing_docs, clippy::all, clippy::undocumented_unsafe_blocks)]
-mod standin;
 mod start;
 mod sys;
 mod thread;

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::lock::Gate;
 use crate::{runtime_heap, sys};
 
 /// The thread has not allocated yet: its first allocation decides where its memory comes from.
@@ -85,19 +86,45 @@ pub fn in_runtime() -> bool {
     state() == RUNTIME
 }
 
-/// Runs `f` as a part of the runtime: it gets local memory, `errno` stays as it was, and no signal
-/// handler of the program runs meanwhile, because a handler that maps memory would wait for a lock
-/// its own thread holds.
+/// Closed while the process forks: nobody is in the pager then, and none of its locks is held.
+static GATE: Gate = Gate::new();
+
+/// Runs `f` as a part of the runtime: it gets local memory, `errno` stays as it was, no fork happens
+/// meanwhile, and no signal handler of the program runs, because a handler that maps memory would wait
+/// for a lock its own thread holds. Not to be nested.
 pub fn as_runtime<R>(f: impl FnOnce() -> R) -> R {
+    let saved_signals = sys::set_signal_mask(!0);
+    GATE.enter();
+    let result = in_runtime_state(f);
+    GATE.leave();
+    sys::set_signal_mask(saved_signals);
+    result
+}
+
+/// Runs `f` with local memory and puts `errno` back.
+pub fn in_runtime_state<R>(f: impl FnOnce() -> R) -> R {
     let saved_errno = sys::errno();
     let saved_state = state();
-    let saved_signals = sys::set_signal_mask(!0);
     set_state(RUNTIME);
     let result = f();
     set_state(saved_state);
-    sys::set_signal_mask(saved_signals);
     sys::set_errno(saved_errno);
     result
+}
+
+/// Waits until no thread is in [`as_runtime`] and keeps others out, for a fork by this thread.
+pub fn close_runtime() {
+    GATE.close();
+}
+
+/// Ends what [`close_runtime`] began, in the parent and in the child.
+pub fn open_runtime() {
+    GATE.open();
+}
+
+/// Makes the calling thread one of the runtime's.
+pub fn join_runtime() {
+    set_state(RUNTIME);
 }
 
 type StartRoutine = extern "C" fn(*mut c_void) -> *mut c_void;
