@@ -306,6 +306,15 @@ impl Pager {
         Ok(Some(count.max(1)))
     }
 
+    /// Completes the oldest flight, or follows a piece of advice; false if there is neither.
+    pub fn work_ahead(&self, w: &mut Worker) -> Result<bool, FarError> {
+        let _inside = self.gate.enter();
+        match self.flights.take_oldest() {
+            Some(flight) => self.complete(w, flight).map(|()| true),
+            None => self.follow_advice(w),
+        }
+    }
+
     /// Completes a flight taken from the list: waits for its data and maps it.
     pub fn complete(&self, w: &mut Worker, flight: Flight) -> Outcome {
         let (first, count) = (flight.ticket.first, u64::from(flight.ticket.count));

@@ -12,11 +12,17 @@ static SERVICE: AtomicPtr<Service> = AtomicPtr::new(std::ptr::null_mut());
 static BASE: AtomicUsize = AtomicUsize::new(0);
 static LEN: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes the far region of a started pager the place where the program's memory comes from.
+/// Makes the far region of a started service the place where the program's memory comes from.
 pub fn open(service: &'static Service) {
     BASE.store(service.pager().base(), Relaxed);
     LEN.store(service.pager().len(), Relaxed);
     SERVICE.store(std::ptr::from_ref(service).cast_mut(), Release);
+}
+
+/// The threads behind the pager, when there is one.
+pub fn service() -> Option<&'static Service> {
+    // SAFETY: the pointer is null or came from a reference that lives for ever.
+    unsafe { SERVICE.load(Acquire).as_ref() }
 }
 
 /// Whether `addr` lies in the far region; never, before there is one.
@@ -37,22 +43,10 @@ pub fn is_open() -> bool {
     LEN.load(Relaxed) != 0
 }
 
-/// What serves the far region, when there is one.
-#[inline]
-pub fn service() -> Option<&'static Service> {
-    // SAFETY: the pointer is null or came from a reference that lives for ever.
-    unsafe { SERVICE.load(Acquire).as_ref() }
-}
-
 /// The pager, when there is one.
 #[inline]
 pub fn pager() -> Option<&'static Pager> {
     service().map(Service::pager)
-}
-
-/// Takes exactly these addresses, if all of them are free.
-pub fn claim(pager: &Pager, addr: usize, len: usize) -> bool {
-    pager.extend(addr, 0, len)
 }
 
 /// The pager, when there is one and the calling thread is the program's: the runtime's own requests

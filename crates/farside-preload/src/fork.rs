@@ -8,8 +8,6 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use farside_pager::service::stop;
-
 use crate::{far, runtime_heap, start, sys, thread};
 
 static REGISTERED: AtomicBool = AtomicBool::new(false);
@@ -51,12 +49,7 @@ unsafe extern "C" fn in_parent() {
 unsafe extern "C" fn in_child() {
     runtime_heap::after_fork();
     if let Some(service) = far::service() {
-        thread::in_runtime_state(|| {
-            let link = start::rejoin();
-            if let Err(error) = service.after_fork_in_child(link) {
-                stop(&error);
-            }
-        });
+        thread::in_runtime_state(|| start::go_on_in_child(service));
     }
     release();
 }

@@ -125,7 +125,7 @@ fn reserve_at_hint(pager: &Pager, hint: usize, len: usize) -> Option<usize> {
         && far::contains(hint)
         && inside(&range) == range
         && SPACE.lock().is_free(range);
-    (usable && far::claim(pager, hint, len)).then_some(hint)
+    (usable && pager.claim(hint, len)).then_some(hint)
 }
 
 /// `MAP_FIXED` over a range that lies at least partly in the far region.
@@ -164,7 +164,7 @@ fn make_fresh(pager: &Pager, piece: &Piece) -> Result<(), c_int> {
             pager.discard(start, len);
             Ok(())
         }
-        None if far::claim(pager, start, len) => Ok(()),
+        None if pager.claim(start, len) => Ok(()),
         None => Err(libc::ENOMEM),
     }
 }
@@ -178,7 +178,7 @@ fn map_foreign(
 ) -> Result<usize, c_int> {
     for piece in pieces {
         let (start, len) = (piece.range.start, piece.range.len());
-        if piece.kind.is_none() && !far::claim(pager, start, len) {
+        if piece.kind.is_none() && !pager.claim(start, len) {
             return Err(libc::ENOMEM);
         }
         if piece.kind != Some(Kind::Foreign) {

@@ -142,7 +142,7 @@ fn relocate(pager: &Pager, request: &Request, prot: c_int) -> Result<usize, c_in
     }
     if request.has(FIXED) {
         unmap_far(pager, target.clone())?;
-        if !far::claim(pager, target.start, target.len()) {
+        if !pager.claim(target.start, target.len()) {
             return Err(libc::ENOMEM);
         }
     }
@@ -226,7 +226,7 @@ fn prepare_target(pager: &Pager, target: &Range<usize>) -> Result<(), c_int> {
         return Ok(());
     }
     unmap_far(pager, far.clone())?;
-    if !far::claim(pager, far.start, far.len()) {
+    if !pager.claim(far.start, far.len()) {
         return Err(libc::ENOMEM);
     }
     pager.make_foreign(far.start, far.len());

@@ -1,37 +1,24 @@
-//! Start-up: what runs before the program's `main`, and again in a forked child.
+//! Start-up: what runs before the program's `main`.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicI32, AtomicU32};
 
 use farside_far::{Embedded, FarStore, FarUrl};
+use farside_os::memory;
 use farside_pager::counters::Counters;
+use farside_pager::service::Service;
 use farside_pager::settings::{Settings, env};
 use farside_wire::control::{self, Hello, Joined, ProgramName};
 
-use crate::lock::Lock;
+use crate::far;
 use crate::thread::{self, RUNTIME};
-use crate::{far, fork, heap, sys};
+use crate::{fork, heap, sys};
 
 /// Exit code for a program that was not started because its far memory could not be set up, as `env`
 /// and `timeout` use it.
 const CANNOT_START: i32 = 125;
-
-/// The run this process is a member of.
-struct Membership {
-    /// Name of the supervisor's socket: the program may change its environment.
-    control: String,
-    program: ProgramName,
-    counters: &'static Counters,
-    counters_len: usize,
-}
-
-static MEMBERSHIP: OnceLock<Membership> = OnceLock::new();
-/// The connection whose end tells the supervisor that this process is gone.
-static SESSION: Lock<Option<OwnedFd>> = Lock::new(None);
-/// The process that joined last: after a fork, the parent.
-static MEMBER: AtomicU32 = AtomicU32::new(0);
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -44,98 +31,106 @@ extern "C" fn start() {
     let errno = sys::errno();
     match std::env::var(env::CONTROL) {
         Err(_) => heap::decide(heap::LOCAL),
-        Ok(control) => match open_far_memory(control) {
+        Ok(control) => match open_far_memory(&control) {
             Ok(()) => heap::decide(heap::FAR),
-            Err(reason) => give_up(&reason),
+            Err(reason) => {
+                sys::complain(&["farside: ", &reason, "\n"]);
+                // SAFETY: ends the process before the program ran, without its destructors.
+                unsafe { libc::_exit(CANNOT_START) };
+            }
         },
     }
     sys::set_errno(errno);
     thread::set_state(before);
 }
 
-/// Ends the process before the program ran, or before it ran on in a child.
-fn give_up(reason: &str) -> ! {
-    sys::complain(&["farside: ", reason, "\n"]);
-    // SAFETY: ends the process, without the program's destructors.
-    unsafe { libc::_exit(CANNOT_START) }
-}
-
 /// Joins the supervisor at `control` and starts the pager; the error is a line for the user.
-fn open_far_memory(control: String) -> Result<(), String> {
+fn open_far_memory(control: &str) -> Result<(), String> {
     let lookup = |name: &str| std::env::var(name).ok();
     let settings = Settings::from_env(lookup).map_err(|bad| bad.to_string())?;
-    let url = lookup(env::FAR).unwrap_or_else(|| "embedded:".into());
-    let url: FarUrl = url.parse().map_err(|bad| format!("{}={url}: {bad}", env::FAR))?;
-    let program = program_name();
-    let joined = join(&control, program, None)?;
-    let (counters, counters_len) = map_counters(&joined, None)?;
+    let url: FarUrl = match lookup(env::FAR) {
+        Some(text) => text.parse().map_err(|error| format!("{}: {error}", env::FAR))?,
+        None => FarUrl::default(),
+    };
+    PROCESS.store(std::process::id(), Relaxed);
+    let joined = join(control, None)?;
+    let counters = map_counters(&joined)?;
+    SESSION.store(joined.session.into_raw_fd(), Relaxed);
+    CONTROL.get_or_init(|| control.to_owned());
     let store = |pages| {
-        let store = Embedded::connect(joined.node, &url, pages)?;
-        Ok(Box::new(store) as Box<dyn FarStore>)
+        Embedded::connect(joined.node, &url, pages)
+            .map(|store| Box::new(store) as Box<dyn FarStore>)
     };
     let service = farside_pager::start(&settings, counters, store, thread::join_runtime)
         .map_err(|error| error.to_string())?;
-    *SESSION.lock() = Some(joined.session);
-    MEMBERSHIP.get_or_init(|| Membership { control, program, counters, counters_len });
     far::open(service);
     Ok(())
 }
 
-fn program_name() -> ProgramName {
-    let path = std::env::current_exe().unwrap_or_default();
-    ProgramName::new(path.file_name().unwrap_or_default().as_encoded_bytes())
+/// The supervisor's name, kept because the program may change its environment.
+static CONTROL: OnceLock<String> = OnceLock::new();
+
+/// The connection that tells the supervisor that this process lives.
+static SESSION: AtomicI32 = AtomicI32::new(-1);
+
+/// The name by which the kernel lists this process.
+fn thread_name(name: &mut [u8; 16]) -> &[u8] {
+    // SAFETY: the kernel writes at most 16 bytes, ending in a zero byte.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-fn join(control: &str, program: ProgramName, fork_of: Option<u32>) -> Result<Joined, String> {
-    let pid = std::process::id();
-    let parent_pid = std::os::unix::process::parent_id();
-    let joined = control::join(control, &Hello { pid, parent_pid, fork_of, program })
-        .map_err(|error| error.to_string())?;
-    MEMBER.store(pid, Relaxed);
-    Ok(joined)
+/// Presents this process to the supervisor.
+fn join(control: &str, fork_of: Option<u32>) -> Result<Joined, String> {
+    let mut name = [0u8; 16];
+    let hello = Hello {
+        pid: std::process::id(),
+        parent_pid: std::os::unix::process::parent_id(),
+        fork_of,
+        program: ProgramName::new(thread_name(&mut name)),
+    };
+    control::join(control, &hello).map_err(|error| error.to_string())
 }
 
-/// Maps the counters block that came with `joined`, in place of an old one if there is one.
-fn map_counters(
-    joined: &Joined,
-    old: Option<&Membership>,
-) -> Result<(&'static Counters, usize), String> {
+/// Maps the counters that the supervisor made for this process.
+fn map_counters(joined: &Joined) -> Result<&'static Counters, String> {
     let len = joined.counters_len as usize;
     if len < size_of::<Counters>() {
-        return Err("the supervisor's counters are of another release".into());
+        return Err("the supervisor comes from another build: its counters are too few".into());
     }
-    let (at, fixed) = match old {
-        Some(old) if old.counters_len == len => {
-            (std::ptr::from_ref(old.counters) as usize, libc::MAP_FIXED)
-        }
-        Some(_) => return Err("the supervisor's counters changed their size".into()),
-        None => (0, 0),
-    };
-    let prot = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_SHARED | fixed;
-    // SAFETY: a fixed address is that of the block being replaced, which nobody else uses: the other
-    // threads of the parent do not exist here.
-    let mapped = unsafe { sys::mmap(at, len, prot, flags, joined.counters.as_raw_fd(), 0) };
-    let at = mapped.map_err(|errno| format!("cannot map the counters: errno {errno}"))?;
-    // SAFETY: the block is long enough, consists of integers, and stays mapped for ever.
-    Ok((unsafe { &*(at as *const Counters) }, len))
+    let at = memory::map_shared(joined.counters.as_fd(), len, "the counters")
+        .map_err(|error| error.to_string())?;
+    // SAFETY: the mapping is long enough, page-aligned, never unmapped, and atomics are valid for any
+    // content.
+    Ok(unsafe { &*(at as *const Counters) })
 }
 
-/// Makes a forked child a member of its parent's run; returns its connection to the memory node. A
-/// child that cannot join ends.
-pub fn rejoin() -> OwnedFd {
-    let Some(membership) = MEMBERSHIP.get() else { give_up("a child without a run to join") };
-    let parent = MEMBER.load(Relaxed);
-    let joined = join(&membership.control, membership.program, Some(parent));
-    let joined = joined.and_then(|joined| {
-        map_counters(&joined, Some(membership))?;
-        Ok(joined)
-    });
-    match joined {
-        Ok(joined) => {
-            *SESSION.lock() = Some(joined.session);
-            joined.node
-        }
-        Err(reason) => give_up(&reason),
+/// In a forked child: joins the supervisor as a process of its own and lets the pager go on.
+///
+/// A child that cannot have its memory must not run: it would see wrong data.
+pub fn go_on_in_child(service: &'static Service) {
+    if let Err(reason) = rejoin(service) {
+        sys::complain(&["farside: a forked process cannot have its memory: ", &reason, "\n"]);
+        // SAFETY: ends the process without running anything of it.
+        unsafe { libc::_exit(CANNOT_START) };
     }
 }
+
+fn rejoin(service: &'static Service) -> Result<(), String> {
+    let control = CONTROL.get().ok_or("there is no run to join")?;
+    let parent = PROCESS.load(Relaxed);
+    PROCESS.store(std::process::id(), Relaxed);
+    // SAFETY: the inherited session is the parent's; its number is not used again.
+    drop(unsafe { OwnedFd::from_raw_fd(SESSION.load(Relaxed)) });
+    let joined = join(control, Some(parent))?;
+    let counters = map_counters(&joined)?;
+    SESSION.store(joined.session.into_raw_fd(), Relaxed);
+    service.pager().counters().hand_over(counters);
+    let at = std::ptr::from_ref(service.pager().counters()) as usize;
+    memory::move_mapping(std::ptr::from_ref(counters) as usize, at, joined.counters_len as usize)
+        .map_err(|error| error.to_string())?;
+    service.after_fork_in_child(joined.node).map_err(|error| error.to_string())
+}
+
+/// The process that joined, for its children to name as their origin.
+static PROCESS: AtomicU32 = AtomicU32::new(0);

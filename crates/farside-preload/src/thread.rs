@@ -158,10 +158,11 @@ unsafe extern "C" {
 
 /// Stands for `pthread_create` in everything linked into this library: a thread made here is a thread
 /// of the runtime before it runs its first instruction, and so is all that the C library allocates
-/// for it.
+/// for it. Its stack is new: one that the C library kept from a thread of the program's would bring
+/// that thread's far memory with it, at a time when nobody may be able to fetch it.
 ///
 /// # Safety
-/// As `pthread_create`.
+/// As `pthread_create`, without a stack in the attributes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __wrap_pthread_create(
     thread: *mut libc::pthread_t,
@@ -173,17 +174,57 @@ pub unsafe extern "C" fn __wrap_pthread_create(
     if start.is_null() {
         return libc::EAGAIN;
     }
-    let before = state();
-    set_state(RUNTIME);
     // SAFETY: `start` is a fresh block of the right size; the rest is the caller's.
     let result = unsafe {
         start.write(Start { routine, argument });
-        __real_pthread_create(thread, attributes, run_runtime_thread, start.cast())
+        in_runtime_state(|| create_on_new_stack(thread, attributes, start))
     };
-    set_state(before);
     if result != 0 {
         // SAFETY: no thread came to be that could own the block.
         unsafe { runtime_heap::free(start.cast()) };
     }
     result
+}
+
+/// Stack of a thread whose creator asks for none in particular, in bytes.
+const STACK: usize = 256 << 10;
+
+/// # Safety
+/// As [`__wrap_pthread_create`].
+unsafe fn create_on_new_stack(
+    thread: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    start: *mut Start,
+) -> c_int {
+    let mut size = STACK;
+    // SAFETY: the attributes are the caller's, or a fresh set of our own; the stack is a new mapping,
+    // which stays for ever, as the runtime's threads do.
+    unsafe {
+        if !attributes.is_null() {
+            libc::pthread_attr_getstacksize(attributes, &mut size);
+        }
+        let size = size.next_multiple_of(sys::PAGE);
+        let Ok(guard) = sys::mmap_anonymous(0, size + sys::PAGE, libc::PROT_NONE, libc::MAP_STACK)
+        else {
+            return libc::EAGAIN;
+        };
+        let stack = guard + sys::PAGE;
+        let mut own = std::mem::zeroed::<libc::pthread_attr_t>();
+        let mut error = sys::mprotect(stack, size, libc::PROT_READ | libc::PROT_WRITE).err();
+        error = error.or_else(|| failure(libc::pthread_attr_init(&mut own)));
+        error = error
+            .or_else(|| failure(libc::pthread_attr_setstack(&mut own, stack as *mut c_void, size)));
+        error = error.or_else(|| {
+            failure(__real_pthread_create(thread, &own, run_runtime_thread, start.cast()))
+        });
+        libc::pthread_attr_destroy(&mut own);
+        if error.is_some() {
+            let _ = sys::munmap(guard, size + sys::PAGE);
+        }
+        error.unwrap_or(0)
+    }
+}
+
+fn failure(result: c_int) -> Option<c_int> {
+    (result != 0).then_some(result)
 }
