@@ -51,7 +51,7 @@ impl Pager {
             let all = libc::PROT_READ | libc::PROT_WRITE;
             let _changing = self.lock_protection();
             // A range that stays protected would fail its next user loudly, which beats failing now.
-            let _ = memory::protect(addr, len, all, REGION);
+            let _ = self.space.protect(addr, len, all);
             self.table.clear_whole_blocks(first, end, BLOCK_PROTECTED);
         }
         self.lock_ranges().give(first, end - first);
@@ -64,12 +64,12 @@ impl Pager {
     }
 
     fn lock_protection(&self) -> std::sync::MutexGuard<'_, ()> {
-        self.protection.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.lock(&self.protection)
     }
 
     /// Forgets the content of a range; it reads as zeros afterwards.
     pub fn discard(&self, addr: usize, len: usize) {
-        let _inside = self.gate.enter();
+        let _inside = self.enter();
         let (first, end) = self.span(addr, len);
         let mut forgotten = 0;
         for (start, stop) in self.table.touched_stretches(first, end) {
@@ -149,7 +149,7 @@ impl Pager {
             self.budget.give(u64::from(flight.ticket.count));
             return;
         }
-        farside_os::thread::sleep_ns(RETRY_NS);
+        self.space.rest(RETRY_NS);
     }
 
     /// Changes the protection of a range, as `mprotect` does; fails with its errno.
@@ -159,12 +159,12 @@ impl Pager {
             self.table.mark_blocks(first, end, BLOCK_PROTECTED);
         }
         let _changing = self.lock_protection();
-        memory::protect(addr, len, prot, REGION).map_err(|error| error.errno)
+        self.space.protect(addr, len, prot).map_err(|error| error.errno)
     }
 
     /// Moves the content of a range to another that holds nothing, without fetching any of it.
     pub fn relocate(&self, from: usize, to: usize, len: usize) -> Result<(), i32> {
-        let _inside = self.gate.enter();
+        let _inside = self.enter();
         let (first, end) = self.span(from, len);
         let target = self.page_of(to);
         for (start, stop) in self.table.touched_stretches(first, end) {

@@ -77,9 +77,9 @@ impl Pager {
             // Everything is pinned or in transition: let the owners finish.
             fruitless += 1;
             if fruitless < 64 {
-                std::thread::yield_now();
+                self.space.rest(0);
             } else {
-                farside_os::thread::sleep_ns(100_000);
+                self.space.rest(100_000);
             }
         }
     }
@@ -114,7 +114,7 @@ impl Pager {
         let batch = want.max(RECLAIM_BATCH.min(self.budget.limit() / 8)).min(BATCH as u64) as usize;
         let Ok(_alone) = self.reclaiming.try_lock() else {
             // Somebody else is at it; what that gains is there for all.
-            std::thread::yield_now();
+            self.space.rest(0);
             return Ok(0);
         };
         self.choose(&mut w.scratch, batch);

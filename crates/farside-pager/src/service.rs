@@ -220,7 +220,7 @@ impl Service {
         let mut worker = self.worker().unwrap_or_else(|error| stop(&FarError::Os(error)));
         loop {
             self.pager.flights.wait(1_000_000_000);
-            let _inside = self.pager.gate.enter();
+            let _inside = self.pager.enter();
             while let Some(flight) = self.pager.flights.take_oldest() {
                 if let Err(error) = self.pager.complete(&mut worker, flight) {
                     stop(&error);
@@ -285,7 +285,7 @@ impl Desk {
         let pager = service.pager;
         while let Some((address, protected, thread)) = self.faults.pop() {
             let inside = loop {
-                if let Some(inside) = pager.gate.try_enter() {
+                if let Some(inside) = pager.try_enter() {
                     break inside;
                 }
                 // A fork is under way: its event must be read before anything else can go on.

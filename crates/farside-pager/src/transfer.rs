@@ -46,7 +46,7 @@ impl Pager {
     fn mend_map(&self, page: u64, src: usize, partial: Partial, tries: u32) -> bool {
         match partial.errno {
             libc::EAGAIN => {
-                std::thread::yield_now();
+                self.space.rest(0);
                 false
             }
             libc::EBUSY if tries <= UNSHARE_TRIES => {
@@ -85,7 +85,7 @@ impl Pager {
                 Err(partial) => {
                     done += partial.done;
                     match partial.errno {
-                        libc::EAGAIN => std::thread::yield_now(),
+                        libc::EAGAIN => self.space.rest(0),
                         // EEXIST: somebody else mapped it. Anything else: the program unmapped the
                         // range under us, or is ending; whoever waits sees what the kernel says now.
                         _ => {
@@ -136,7 +136,7 @@ impl Pager {
         let addr = self.address(page);
         match errno {
             libc::EAGAIN => {
-                std::thread::yield_now();
+                self.space.rest(0);
                 Mended::Again
             }
             // Shared with a forked child: a copy of our own can be moved. Pinned by the kernel: no
@@ -157,7 +157,7 @@ impl Pager {
         Counters::add(&self.counters.move_fallbacks, 1);
         let addr = self.address(page);
         let mut bytes = [0; PAGE];
-        let _unchanged = self.protection.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _unchanged = self.lock(&self.protection);
         if self.space.read_protected(addr, &mut bytes).is_err() {
             return Mended::Refused;
         }
