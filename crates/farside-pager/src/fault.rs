@@ -70,7 +70,7 @@ impl Pager {
         self.writes.written();
         // Should the page have been evicted meanwhile, the wake-up in this call makes the writer fault
         // again.
-        let _ = self.space.allow_writes(self.address(page), PAGE);
+        self.allow_writes(self.address(page));
         true
     }
 

@@ -50,8 +50,7 @@ impl Pager {
                 false
             }
             libc::EBUSY if tries <= UNSHARE_TRIES => {
-                // A failure shows in the next attempt.
-                let _ = self.space.unshare(src, PAGE);
+                self.unshare(src);
                 false
             }
             libc::EEXIST => {
@@ -73,6 +72,27 @@ impl Pager {
     fn discard_frame(&self, src: usize) {
         // A frame that cannot be dropped is dropped with the next use of its place.
         let _ = self.space.drop_pages(&[(src, PAGE)]);
+    }
+
+    /// Breaks the sharing of a frame, of the region or of our own.
+    fn unshare(&self, addr: usize) {
+        if self.contains(addr) {
+            // Breaking the sharing is a write, which must not wait for a handler.
+            self.allow_writes(addr);
+        }
+        // A failure shows in the next attempt to move the frame.
+        let _ = self.space.unshare(addr, PAGE);
+    }
+
+    /// Makes a page writable and wakes its writers.
+    pub(crate) fn allow_writes(&self, addr: usize) {
+        while let Err(error) = self.space.allow_writes(addr, PAGE) {
+            if error.errno != libc::EAGAIN {
+                // The program unmapped the page, or is ending.
+                return;
+            }
+            self.space.rest(0);
+        }
     }
 
     /// Copies `bytes` to absent pages from `first` on, and wakes who waits for them.
@@ -142,9 +162,7 @@ impl Pager {
             // Shared with a forked child: a copy of our own can be moved. Pinned by the kernel: no
             // copy helps.
             libc::EBUSY if tries <= UNSHARE_TRIES => {
-                // A protected page cannot be made our own before writes are allowed.
-                let _ = self.space.allow_writes(addr, PAGE);
-                let _ = self.space.unshare(addr, PAGE);
+                self.unshare(addr);
                 Mended::Again
             }
             libc::EBUSY => Mended::Refused,
