@@ -8,8 +8,10 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use farside_pager::settings::Settings;
+use farside_policy::{prefetch, replacement};
 
-use crate::options::{Given, Layer, Options, Origin, PREFETCHERS, REPLACEMENTS};
+use crate::options::{Given, Layer, Options, Origin};
 use crate::{Failure, doctor, generate, node, run, top};
 
 const STYLES: Styles = Styles::styled()
@@ -110,7 +112,6 @@ struct RunArguments {
     #[arg(
         required = true,
         trailing_var_arg = true,
-        allow_hyphen_values = true,
         value_names = ["PROGRAM", "ARGUMENTS"],
         num_args = 1..,
     )]
@@ -118,9 +119,12 @@ struct RunArguments {
 }
 
 fn run_help() -> String {
-    let list = |names: &[(&str, &str)]| -> String {
-        names.iter().map(|(name, about)| format!("  {name:<15}{about}\n")).collect()
+    let list = |names: &[(&str, &str)], default: &str| -> String {
+        let mark = |name: &str| if name == default { " (default)" } else { "" };
+        let line = |(name, about): &(&str, &str)| format!("  {name:<15}{about}{}\n", mark(name));
+        names.iter().map(line).collect()
     };
+    let defaults = Settings::default();
     format!(
         "Far memory:\n  embedded:[latency=5us,bandwidth=25gbit,compress=lz4]\n                 \
          a memory node on this machine, with an injected network (default: embedded:)\n\n\
@@ -134,8 +138,8 @@ fn run_help() -> String {
          125  Farside itself failed\n  126  the program cannot be executed\n  \
          127  there is no such program\n  else that of the program; if a signal killed it, farside \
          dies by the same signal",
-        list(REPLACEMENTS),
-        list(PREFETCHERS),
+        list(replacement::NAMES, &defaults.replacement),
+        list(prefetch::NAMES, &defaults.prefetch),
     )
 }
 

@@ -13,24 +13,29 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// What a user gave may hold line ends and worse; the message stays one line of text.
+    fn new(code: u8, message: String) -> Self {
+        Self { code, message: message.replace(char::is_control, " ") }
+    }
+
     /// The command line or a setting makes no sense: exit code 2.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { code: 2, message: message.into() }
+        Self::new(2, message.into())
     }
 
     /// Farside itself failed: exit code 125.
     pub fn own(message: impl Into<String>) -> Self {
-        Self { code: 125, message: message.into() }
+        Self::new(125, message.into())
     }
 
     /// The program cannot be executed: exit code 126.
     pub fn not_executable(message: impl Into<String>) -> Self {
-        Self { code: 126, message: message.into() }
+        Self::new(126, message.into())
     }
 
     /// There is no such program: exit code 127.
     pub fn not_found(message: impl Into<String>) -> Self {
-        Self { code: 127, message: message.into() }
+        Self::new(127, message.into())
     }
 
     /// Prints the message on stderr and returns the exit code.

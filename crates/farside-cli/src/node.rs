@@ -5,7 +5,6 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::process::ExitCode;
 
 use clap::Args;
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
 use crate::Failure;
 
@@ -25,14 +24,14 @@ pub struct Arguments {
 
 /// Serves until the run and its processes are gone.
 pub fn node(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    // SAFETY: only tests whether there is such a descriptor.
-    let borrowed = unsafe { std::os::fd::BorrowedFd::borrow_raw(arguments.link) };
-    fcntl(borrowed, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).map_err(|error| {
-        Failure::usage(format!(
-            "--link {}: {error}; this command is started by `farside run`",
-            arguments.link
-        ))
-    })?;
+    // SAFETY: takes no pointers; a number that is no descriptor is refused.
+    if unsafe { libc::fcntl(arguments.link, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
+        return Err(Failure::usage(format!(
+            "--link {}: {}; this command is started by `farside run`",
+            arguments.link,
+            std::io::Error::last_os_error()
+        )));
+    }
     // SAFETY: the descriptor is open and was inherited for this purpose alone.
     let link = unsafe { OwnedFd::from_raw_fd(arguments.link) };
     match farside_node::embedded::serve(link) {

@@ -27,6 +27,10 @@ pub trait AddressSpace: Send + Sync {
     /// Makes present pages writable and wakes their writers.
     fn allow_writes(&self, addr: usize, len: usize) -> Result<()>;
 
+    /// Makes present pages write-protected: their writers wait until writes are allowed, or they are
+    /// woken and find the pages gone.
+    fn forbid_writes(&self, addr: usize, len: usize) -> Result<()>;
+
     /// Wakes the threads that wait for pages of the range.
     fn wake(&self, addr: usize, len: usize) -> Result<()>;
 
@@ -139,6 +143,10 @@ impl AddressSpace for KernelSpace {
 
     fn allow_writes(&self, addr: usize, len: usize) -> Result<()> {
         self.uffd.write_protect(addr, len, false)
+    }
+
+    fn forbid_writes(&self, addr: usize, len: usize) -> Result<()> {
+        self.uffd.write_protect(addr, len, true)
     }
 
     fn wake(&self, addr: usize, len: usize) -> Result<()> {

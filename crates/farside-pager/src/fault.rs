@@ -23,7 +23,7 @@ impl Pager {
             let word = self.table.load(page);
             let busy = Word::new(State::Busy);
             match word.state() {
-                State::Resident if protected && !word.writable() => {
+                State::Resident if protected => {
                     if self.allow_write(page) {
                         return Ok(());
                     }
@@ -33,10 +33,9 @@ impl Pager {
                     self.wake(page, 1);
                     return Ok(());
                 }
-                State::Busy if word.in_flight() => return self.late(w, page),
                 State::Busy => {
                     if self.table.wait_for(page) {
-                        return Ok(());
+                        return if word.in_flight() { self.late(w, page) } else { Ok(()) };
                     }
                 }
                 State::Untouched | State::Zero => {
@@ -62,15 +61,20 @@ impl Pager {
 
     /// Lets the program write a page it had fetched for reading; false if the page is gone.
     fn allow_write(&self, page: u64) -> bool {
+        let word = self.table.load(page);
         let change = |word: Word| word.with_writable().without_prefetched();
         if !self.table.update(page, State::Resident, change) {
             return false;
         }
-        Counters::add(&self.counters.protection_faults, 1);
-        self.writes.written();
-        // Should the page have been evicted meanwhile, the wake-up in this call makes the writer fault
-        // again.
-        self.allow_writes(self.address(page));
+        if !word.writable() {
+            Counters::add(&self.counters.protection_faults, 1);
+            self.writes.written();
+        }
+        // A page that counts as writable need not be so yet, since this call can fail: the writer
+        // faults again then.
+        if self.space.allow_writes(self.address(page), PAGE).is_err() {
+            self.wake(page, 1);
+        }
         true
     }
 
@@ -156,11 +160,8 @@ impl Pager {
         before.clamp(least, most).min(self.table.pages() - page)
     }
 
-    /// Serves a fault on a page that is on its way: completes the fetch here and now.
+    /// Serves a fault on a page that was on its way: completes the fetch here and now.
     fn late(&self, w: &mut Worker, page: u64) -> Outcome {
-        if !self.table.wait_for(page) {
-            return Ok(());
-        }
         Counters::add(&self.counters.late_hits, 1);
         let mut plan = PrefetchPlan::new();
         self.lock_prefetcher().fault(PageId(page), FaultKind::Late, &mut plan);

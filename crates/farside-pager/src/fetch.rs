@@ -103,20 +103,14 @@ impl Pager {
         count
     }
 
-    /// Brings in a demanded page and the run behind it in one batch, and then the other runs.
+    /// Brings in a demanded page and the run behind it in one batch, and then what else is foreseen.
     fn fetch_with_run(&self, w: &mut Worker, page: u64, plan: &PrefetchPlan) -> Outcome {
-        let busy = Word::new(State::Busy);
-        let mut runs = plan.runs();
-        let most = runs.next().map_or(0, |run| run.count).min(BATCH as u64 - 1);
-        let count = 1 + self.claim_far(page + 1, most, busy);
+        let foreseen = plan.runs().next().map_or(0, |run| run.count);
+        let most = foreseen.min(BATCH as u64 - 1).min(self.most_foreseen());
+        let count = 1 + self.claim_far(page + 1, most, Word::new(State::Busy));
         self.fetch_run(w, page, count, Some(page))?;
-        for run in runs {
-            let count = self.claim_far(run.first.0, run.count.min(BATCH as u64), busy);
-            if count > 0 {
-                self.fetch_run(w, run.first.0, count, None)?;
-            }
-        }
-        Ok(())
+        // Pages that are here already divide a run; what lies behind them comes too.
+        self.start_flights(w, plan)
     }
 
     /// Brings in owned pages at once.
@@ -204,9 +198,11 @@ impl Pager {
             self.budget.give(count);
             return Err(error);
         }
-        self.copy_pages(first, w.bounce(count as usize), true);
+        let protect = self.writes.protect_next();
+        self.copy_pages(first, w.bounce(count as usize), protect);
         self.count_fetched(count, demanded, first);
         let word = Word::new(State::Resident).with_stored();
+        let word = if protect { word } else { word.with_writable() };
         self.publish_resident(first, count, word, Self::arrival(demanded));
         Ok(())
     }
@@ -265,11 +261,19 @@ impl Pager {
         }
     }
 
+    /// Most pages that one fault fetches besides its own: with more, they would push out the page that
+    /// the program waits for before it is used.
+    fn most_foreseen(&self) -> u64 {
+        self.budget.limit() / 4
+    }
+
     /// Fetches the pages of a plan: at once if that takes no time, else without waiting for them.
     pub(crate) fn start_flights(&self, w: &mut Worker, plan: &PrefetchPlan) -> Outcome {
+        let mut left = self.most_foreseen();
         for run in plan.runs() {
-            let end = run.end().min(self.table.pages());
             let mut at = run.first.0;
+            let end = run.end().min(self.table.pages()).min(at + left);
+            left -= end.saturating_sub(at);
             while at < end {
                 let step = if self.store.is_instant() {
                     self.fetch_now(w, at, end - at)?

@@ -74,6 +74,11 @@ impl Pager {
             if got >= least {
                 return Ok(got);
             }
+            // Frames reserved for what is on its way are freed only when that arrives, and the
+            // completer may be waiting until the caller has left.
+            if self.complete_oldest(w)? {
+                continue;
+            }
             // Everything is pinned or in transition: let the owners finish.
             fruitless += 1;
             if fruitless < 64 {
@@ -159,11 +164,11 @@ impl Pager {
                 }
                 break;
             };
-            let refused = self.unmap_frames(rest[0].page, run);
+            let exceptions = self.unmap_frames(rest[0].page, run);
             for i in 0..run.count {
                 let owned = rest[i as usize];
                 let position = run.start + i;
-                if refused.contains(&i) {
+                if exceptions.refused.contains(&i) {
                     Counters::add(&self.counters.pinned_pages, 1);
                     self.area.leave_empty(Run { start: position, count: 1 });
                     self.publish_absent(owned.page, owned.word.with_writable());
@@ -171,7 +176,7 @@ impl Pager {
                     // Whether a page that was mapped has been used is not known.
                     let word = owned.word.in_state(State::Watched).without_prefetched();
                     let word = word.with_position(position);
-                    self.publish_absent(owned.page, word);
+                    self.publish_absent(owned.page, word.opened(exceptions.opened.contains(&i)));
                 }
             }
             at += run.count as usize;
@@ -194,16 +199,16 @@ impl Pager {
                     push_staged(&mut scratch.unmapped, owned, run);
                     1
                 }
-                _ if !owned.word.writable() && owned.word.stored() => {
+                _ if is_clean(owned.word) && run_length(rest, MOVE_FROM, is_clean) < MOVE_FROM => {
                     push_range(&mut scratch.drops, self.address(owned.page));
                     scratch.dropped.push(owned);
                     1
                 }
                 _ => {
-                    let alike = |word: Word| {
-                        word.state() == State::Resident && (word.writable() || !word.stored())
-                    };
-                    let want = run_length(rest, BATCH, alike);
+                    let clean = is_clean(owned.word);
+                    let want = run_length(rest, BATCH, |word| {
+                        word.state() == State::Resident && is_clean(word) == clean
+                    });
                     match self.area.take_empty(want as u32) {
                         Some(run) => self.unmap_victims(
                             &rest[..run.count as usize],
@@ -246,14 +251,16 @@ impl Pager {
 
     /// Moves consecutive mapped victims into `run`; returns how many were dealt with.
     fn unmap_victims(&self, victims: &[Owned], run: Run, staged: &mut Vec<Staged>) -> usize {
-        let refused = self.unmap_frames(victims[0].page, run);
+        let exceptions = self.unmap_frames(victims[0].page, run);
         for (i, owned) in victims.iter().enumerate() {
             let position = Run { start: run.start + i as u32, count: 1 };
-            if refused.contains(&(i as u32)) {
+            let i = i as u32;
+            if exceptions.refused.contains(&i) {
                 self.area.leave_empty(position);
                 self.keep(*owned);
             } else {
-                push_staged(staged, *owned, position);
+                let word = owned.word.opened(exceptions.opened.contains(&i));
+                push_staged(staged, Owned { page: owned.page, word }, position);
             }
         }
         victims.len()
@@ -369,6 +376,15 @@ impl Pager {
         Ok(())
     }
 }
+
+/// Whether the far store certainly has the content of a mapped page.
+fn is_clean(word: Word) -> bool {
+    word.state() == State::Resident && word.stored() && !word.writable()
+}
+
+/// Clean victims are dropped, many scattered ones in one call; runs from this length on are moved out
+/// instead, which is cheaper still and leaves their frames for the next fetch.
+const MOVE_FROM: usize = 8;
 
 /// What becomes of a victim's content.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -17,26 +17,30 @@ const ENOUGH_MAPS: u64 = 65_530;
 /// Address space that a far region may reserve.
 const ENOUGH_ADDRESSES: u64 = 1 << 42;
 
-/// Features that Farside makes use of where they are offered, and what it does without each.
-const USED: &[(&str, &str, &str)] = &[
-    ("PAGEFAULT_FLAG_WP", "clean pages are known", "every evicted page is written back"),
-    ("EVENT_FORK", "forked children keep their far pages", "far pages are fetched before a fork"),
-    ("MOVE", "pages are moved in batches", "pages are copied one batch at a time"),
-    ("THREAD_ID", "faults are told apart by thread", "one prefetch window for all threads"),
-    ("EXACT_ADDRESS", "hints see the address within the page", "hints see pages"),
+/// Features that the pager asks for, and what each is for.
+const REQUIRED: &[(&str, &str)] = &[
+    ("PAGEFAULT_FLAG_WP", "clean pages are known"),
+    ("EVENT_FORK", "forked children keep their far pages"),
+    ("THREAD_ID", "faults are told apart by thread"),
+    ("MOVE", "frames are moved in batches"),
 ];
+
+/// Runs a command with the capability that userfaultfd asks for, as the same user.
+const WITH_CAPABILITY: &str = "sudo setpriv --reuid=$(id -u) --regid=$(id -g) --init-groups \
+    --inh-caps=+sys_ptrace --ambient-caps=+sys_ptrace farside run ...";
 
 /// Everything.
 pub fn all() -> Vec<Item> {
     let (limits, machine) = (probe::limits(), probe::machine());
     let userfault = probe::userfault();
     let mut items = vec![kernel(&machine)];
-    items.extend(essential_with(&userfault, &limits));
+    items.extend(essential_with(&userfault));
     if let Ok(userfault) = &userfault {
-        items.extend(FEATURES.iter().map(|feature| feature_item(userfault, feature)));
-        items.push(fork_events());
+        let optional = FEATURES.iter().filter(|feature| !is_required(feature));
+        items.extend(optional.map(|feature| optional_feature(userfault, feature)));
+        items.extend(required_trials());
     }
-    items.extend(trials());
+    items.extend(optional_trials());
     items.extend(limit_items(&limits));
     items.extend(surroundings(&machine));
     items
@@ -44,7 +48,7 @@ pub fn all() -> Vec<Item> {
 
 /// What `farside run` cannot do without.
 pub fn essential() -> Vec<Item> {
-    essential_with(&probe::userfault(), &probe::limits())
+    essential_with(&probe::userfault())
 }
 
 fn ok(name: &str, found: impl Into<String>, path: &str) -> Item {
@@ -61,113 +65,99 @@ fn kernel(machine: &Machine) -> Item {
     ok("kernel", format!("Linux {} on {}", machine.kernel, machine.architecture), "")
 }
 
-fn essential_with(userfault: &Result<Userfault, OpenFailure>, limits: &Limits) -> Vec<Item> {
+fn essential_with(userfault: &Result<Userfault, OpenFailure>) -> Vec<Item> {
     let page = match probe::page_size() {
         PAGE => ok("page size", "4 KiB", ""),
         other => not(State::Fatal, "page size", format!("{other} bytes instead of {PAGE}"), "", ""),
     };
-    let memfd = tried("memory files", probe::memfd(), "pages are shared with the node", "")
-        .unwrap_or_else(|item| Item { state: State::Fatal, ..item });
-    let opened = match userfault {
-        Ok(userfault) => match userfault.route {
-            Route::SystemCall => ok("userfaultfd", "by system call", "faults are served from it"),
-            Route::Device => ok("userfaultfd", "by /dev/userfaultfd", "faults are served from it"),
-        },
-        Err(failure) => not_opened(failure, limits),
-    };
-    vec![page, memfd, opened]
-}
-
-fn not_opened(failure: &OpenFailure, limits: &Limits) -> Item {
-    let device = "/dev/userfaultfd";
-    let setting = limits.unprivileged_userfaultfd;
-    let missing = failure.system_call.raw_os_error() == Some(libc::ENOSYS);
-    let found = if missing {
-        format!("this kernel has none ({}); it needs CONFIG_USERFAULTFD", failure.system_call)
-    } else if failure.user_mode_only {
-        format!(
-            "only for faults outside the kernel ({}; {device}: {}), which breaks read() into far memory",
-            failure.system_call, failure.device
-        )
-    } else {
-        format!("{}; {device}: {}", failure.system_call, failure.device)
-    };
-    let repair = match (missing, setting, failure.device.kind()) {
-        (true, ..) => "",
-        (_, Some(0), _) => "sudo sysctl -w vm.unprivileged_userfaultfd=1",
-        (_, _, io::ErrorKind::PermissionDenied) => {
-            "sudo setfacl -m u:$(id -un):rw /dev/userfaultfd"
+    let memory = tried("memory files", probe::memfd(), "pages are shared with the node", FATAL);
+    let mut items = vec![page, memory];
+    match userfault {
+        Ok(userfault) => {
+            let route = match userfault.route {
+                Route::SystemCall => "by system call",
+                Route::Device => "by /dev/userfaultfd",
+            };
+            items.push(ok("userfaultfd", route, "faults are served from it"));
+            let required = FEATURES.iter().filter(|feature| is_required(feature));
+            items.extend(required.map(|feature| required_feature(userfault, feature)));
+            items.push(fork_events());
         }
-        // Allowed by the kernel and refused all the same: a container's filter.
-        _ => "docker run --security-opt seccomp=unconfined ... (or your container's equivalent)",
-    };
-    not(State::Fatal, "userfaultfd", found, "", repair)
-}
-
-fn feature_item(userfault: &Userfault, feature: &Feature) -> Item {
-    let name = format!("feature {}", feature.name);
-    let used = USED.iter().find(|(used, ..)| *used == feature.name);
-    let offered = userfault.features & feature.bit != 0;
-    match (offered, used) {
-        (true, Some((_, with, _))) => ok(&name, feature.about, with),
-        (true, None) => ok(&name, feature.about, "not needed"),
-        (false, Some((_, _, without))) => {
-            not(State::Missing, &name, "not offered by this kernel", without, "")
-        }
-        (false, None) => not(State::Missing, &name, "not offered by this kernel", "not needed", ""),
+        Err(failure) => items.push(not_opened(failure)),
     }
-}
-
-fn fork_events() -> Item {
-    tried("notice of forks", probe::fork_events(), "forked children keep their far pages", "")
-        .unwrap_or_else(|item| Item {
-            path: "far pages are fetched before a fork".to_owned(),
-            repair: Some("sudo setcap cap_sys_ptrace+ep $(command -v farside)".to_owned()),
-            ..item
-        })
-}
-
-fn tried(name: &str, outcome: io::Result<()>, with: &str, without: &str) -> Result<Item, Item> {
-    match outcome {
-        Ok(()) => Ok(ok(name, "works", with)),
-        Err(error) => Err(not(State::Missing, name, error.to_string(), without, "")),
-    }
-}
-
-fn trials() -> Vec<Item> {
-    let trials: [(&str, io::Result<()>, &str, &str); 5] = [
-        (
-            "moving pages",
-            probe::move_pages(),
-            "frames move in and out without a copy (UFFDIO_MOVE)",
-            "pages are copied (UFFDIO_COPY)",
-        ),
-        (
-            "copying and protecting pages",
-            probe::copy_and_protect(),
-            "writes are noticed page by page",
-            "every evicted page is written back",
-        ),
-        (
-            "dropping scattered pages",
-            probe::process_madvise(),
-            "one process_madvise for many pages",
-            "one madvise for each run of pages",
-        ),
-        (
-            "finding written pages",
-            probe::pagemap_scan(),
-            "PAGEMAP_SCAN",
-            "the first write to each page is noticed by a fault",
-        ),
-        ("process descriptors", probe::pidfd(), "", "processes are told apart by number"),
-    ];
-    let items = trials.into_iter();
     items
-        .map(|(name, outcome, with, without)| {
-            tried(name, outcome, with, without).unwrap_or_else(|item| item)
-        })
-        .collect()
+}
+
+fn not_opened(failure: &OpenFailure) -> Item {
+    let (call, device) = (&failure.system_call, &failure.device);
+    if call.raw_os_error() == Some(libc::ENOSYS) {
+        let found = format!("this kernel has none ({call}); it needs CONFIG_USERFAULTFD");
+        return not(State::Fatal, "userfaultfd", found, "", "");
+    }
+    let mut found = format!("{call}; /dev/userfaultfd: {device}");
+    if failure.user_mode_only {
+        found += "; faults inside the kernel, such as read() into far memory, need permission";
+    }
+    not(State::Fatal, "userfaultfd", found, "", WITH_CAPABILITY)
+}
+
+fn is_required(feature: &Feature) -> bool {
+    REQUIRED.iter().any(|(name, _)| *name == feature.name)
+}
+
+fn required_feature(userfault: &Userfault, feature: &Feature) -> Item {
+    let name = format!("feature {}", feature.name);
+    let with = REQUIRED.iter().find(|(name, _)| *name == feature.name).map_or("", |found| found.1);
+    if userfault.features & feature.bit != 0 {
+        return ok(&name, feature.about, with);
+    }
+    let found = "not offered by this kernel; Linux 6.8 and later have it";
+    not(State::Fatal, &name, found, "", "")
+}
+
+fn optional_feature(userfault: &Userfault, feature: &Feature) -> Item {
+    let name = format!("feature {}", feature.name);
+    if userfault.features & feature.bit != 0 {
+        return ok(&name, feature.about, "not needed");
+    }
+    not(State::Missing, &name, "not offered by this kernel", "not needed", "")
+}
+
+/// The feature can be offered and still be refused: it takes a capability.
+fn fork_events() -> Item {
+    let with = "forked children keep their far pages";
+    let item = tried("notice of forks", probe::fork_events(), with, FATAL);
+    let repair = (item.state != State::Ok).then(|| WITH_CAPABILITY.to_owned());
+    Item { repair, ..item }
+}
+
+/// What a failed trial means: that another way is taken, or that there is none.
+const FATAL: Option<&str> = None;
+
+fn tried(name: &str, outcome: io::Result<()>, with: &str, without: Option<&str>) -> Item {
+    match (outcome, without) {
+        (Ok(()), _) => ok(name, "works", with),
+        (Err(error), Some(without)) => not(State::Missing, name, error.to_string(), without, ""),
+        (Err(error), None) => not(State::Fatal, name, error.to_string(), "", ""),
+    }
+}
+
+fn required_trials() -> [Item; 2] {
+    let moving = "frames move in and out without a copy (UFFDIO_MOVE)";
+    let protecting = "the first write to a fetched page is noticed";
+    [
+        tried("moving pages", probe::move_pages(), moving, FATAL),
+        tried("copying and protecting pages", probe::copy_and_protect(), protecting, FATAL),
+    ]
+}
+
+fn optional_trials() -> [Item; 3] {
+    let (vector, single) = ("one process_madvise for many pages", "one madvise for each run");
+    [
+        tried("dropping scattered pages", probe::process_madvise(), vector, Some(single)),
+        tried("finding written pages", probe::pagemap_scan(), "not needed", Some("not needed")),
+        tried("process descriptors", probe::pidfd(), "not needed", Some("not needed")),
+    ]
 }
 
 fn limit_items(limits: &Limits) -> Vec<Item> {
@@ -177,7 +167,7 @@ fn limit_items(limits: &Limits) -> Vec<Item> {
             State::Missing,
             "vm.overcommit_memory",
             "2: every reservation counts as used",
-            "the far region may not fit",
+            "the far region is smaller",
             "sudo sysctl -w vm.overcommit_memory=0",
         ),
         other => ok("vm.overcommit_memory", amount(other), ""),
@@ -197,7 +187,7 @@ fn limit_items(limits: &Limits) -> Vec<Item> {
             State::Missing,
             "address space limit",
             format!("{bytes} bytes"),
-            "the far region may not fit",
+            "the far region is smaller",
             "ulimit -v unlimited",
         ),
         other => ok("address space limit", amount(other), ""),

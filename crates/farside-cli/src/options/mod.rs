@@ -7,24 +7,12 @@ use std::path::PathBuf;
 
 use farside_far::FarUrl;
 use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
+use farside_policy::{prefetch, replacement};
 
 pub use layer::{Given, Layer, Origin};
 pub use size::{BadLocal, Local, MAX_SIZE, Size, parse_size};
 
 use crate::Failure;
-
-/// Replacement policies by name, with what they do.
-pub const REPLACEMENTS: &[(&str, &str)] = &[
-    ("second-chance", "pages that are used again while they wait for eviction stay (default)"),
-    ("fifo", "the page that came first leaves first"),
-];
-
-/// Prefetchers by name, with what they do.
-pub const PREFETCHERS: &[(&str, &str)] = &[
-    ("linux", "a window that grows while it hits, as the kernel's swap uses it (default)"),
-    ("readahead", "always the pages that follow"),
-    ("none", "nothing"),
-];
 
 /// Most pages of read-ahead.
 pub const MAX_READAHEAD: u32 = 512;
@@ -70,8 +58,12 @@ impl Options {
             local,
             far,
             readahead: readahead(layer.readahead.as_ref())?,
-            replacement: name(layer.replacement.as_ref(), REPLACEMENTS, defaults.replacement)?,
-            prefetch: name(layer.prefetch.as_ref(), PREFETCHERS, defaults.prefetch)?,
+            replacement: name(
+                layer.replacement.as_ref(),
+                replacement::NAMES,
+                defaults.replacement,
+            )?,
+            prefetch: name(layer.prefetch.as_ref(), prefetch::NAMES, defaults.prefetch)?,
             exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
             stats: layer.stats.as_ref().map(|given| given.text.clone().into()),
             quiet: switch(layer.quiet.as_ref())?,

@@ -97,9 +97,9 @@ impl Members {
         self.listener.name()
     }
 
-    /// Whether no connection is open.
+    /// Whether no process lives.
     pub fn is_empty(&self) -> bool {
-        self.sessions.is_empty()
+        self.sessions.iter().all(|session| session.block.is_none())
     }
 
     /// What to wait for: new connections first, then the open ones in order.

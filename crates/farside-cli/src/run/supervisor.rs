@@ -76,6 +76,9 @@ impl Supervisor {
         // Processes that died with the program have hung up already.
         while self.step(Some(Duration::ZERO))? {}
         progress.clear();
+        if self.node_is_dying()? {
+            self.await_node()?;
+        }
         Ok(self.report())
     }
 
@@ -88,19 +91,41 @@ impl Supervisor {
     pub fn linger(mut self) -> io::Result<()> {
         // The node is a sister of the process that lingers, not its child.
         self.node = None;
-        while self.step(Some(LINGER))? || !self.members.is_empty() {}
-        Ok(())
+        let mut empty_since = None;
+        loop {
+            self.step(Some(LINGER))?;
+            if !self.members.is_empty() {
+                empty_since = None;
+            } else if empty_since.get_or_insert_with(Instant::now).elapsed() >= LINGER {
+                return Ok(());
+            }
+        }
     }
 
     /// Lets the node go and waits until it is gone.
     pub fn finish(mut self) -> io::Result<()> {
         self.link = None;
+        self.await_node()
+    }
+
+    /// Whether the node hung up, as it does when it dies; its processes learn that as soon as the
+    /// supervisor, and may end before the death itself is reported.
+    fn node_is_dying(&self) -> io::Result<bool> {
+        let Some(link) = &self.link else { return Ok(false) };
+        let mut waited = [PollFd::new(link.as_fd(), PollFlags::empty())];
+        poll(&mut waited, PollTimeout::ZERO)?;
+        Ok(waited[0].any() == Some(true))
+    }
+
+    /// Waits until the node is gone, and makes sure of that after a while.
+    fn await_node(&mut self) -> io::Result<()> {
         let deadline = Instant::now() + NODE_GRACE;
         while let Some(node) = self.node {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 kill(node, Signal::SIGKILL)?;
                 nix::sys::wait::waitpid(node, None)?;
+                self.node = None;
                 return Ok(());
             }
             self.step(Some(left))?;

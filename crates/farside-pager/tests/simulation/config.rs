@@ -89,12 +89,12 @@ impl Mix {
 
 impl Config {
     pub fn drawn(r: &mut Random) -> Self {
-        let region = r.pick(&[64, 96, 128, 256, 1040]);
+        let region = r.pick(&[64, 64, 96, 128, 256, 1040]);
         Self {
             policy: r.pick(&["fifo", "second-chance"]),
             prefetcher: r.pick(&["none", "readahead", "linux", "linux"]),
             readahead: r.pick(&[2, 8, 32]),
-            limit: r.between(8, 64),
+            limit: if r.permille(700) { r.between(8, 20) } else { r.between(8, 64) },
             region,
             positions: r.pick(&[64, 128]),
             exact_prefetch_count: r.permille(400),

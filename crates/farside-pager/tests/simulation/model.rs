@@ -10,8 +10,8 @@ struct Expected {
     or_zero: bool,
     /// Discards under way.
     discards: u32,
-    /// The version was written while a discard was under way.
-    raced: bool,
+    /// When the version was written.
+    written: u64,
 }
 
 /// A range that the program has allocated.
@@ -32,6 +32,8 @@ pub struct Model {
     pages: Vec<Expected>,
     pub objects: Vec<Option<Object>>,
     next_version: u64,
+    /// Counts writes and discards.
+    moment: u64,
 }
 
 /// The version that a page's content shows.
@@ -54,7 +56,7 @@ pub fn fill(content: &mut [u8], version: u64) {
 
 impl Model {
     pub fn new(pages: u64) -> Self {
-        Self { pages: vec![Expected::default(); pages as usize], objects: vec![], next_version: 1 }
+        Self { pages: vec![Expected::default(); pages as usize], objects: vec![], next_version: 1, moment: 0 }
     }
 
     /// A version nothing was filled with yet.
@@ -65,9 +67,10 @@ impl Model {
 
     /// The program writes.
     pub fn write(&mut self, page: u64, version: u64) {
+        self.moment += 1;
         let expected = &mut self.pages[page as usize];
         expected.version = version;
-        expected.raced = expected.discards > 0;
+        expected.written = self.moment;
         expected.or_zero = expected.discards > 0;
     }
 
@@ -98,18 +101,21 @@ impl Model {
         Err(format!("page {page} holds {seen:#x}, expected {expected:x?}"))
     }
 
-    pub fn begin_discard(&mut self, first: u64, count: u64) {
+    /// The program starts to discard; returns the moment.
+    pub fn begin_discard(&mut self, first: u64, count: u64) -> u64 {
+        self.moment += 1;
         for expected in &mut self.pages[first as usize..(first + count) as usize] {
             expected.discards += 1;
-            expected.raced = false;
             expected.or_zero = true;
         }
+        self.moment
     }
 
-    pub fn end_discard(&mut self, first: u64, count: u64) {
+    /// The discard that began at `begun` has ended.
+    pub fn end_discard(&mut self, first: u64, count: u64, begun: u64) {
         for expected in &mut self.pages[first as usize..(first + count) as usize] {
             expected.discards -= 1;
-            if !expected.raced {
+            if expected.written < begun {
                 expected.version = 0;
                 expected.or_zero = false;
             }

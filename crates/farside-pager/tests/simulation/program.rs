@@ -169,9 +169,9 @@ impl Program {
         let (first, count) = self.pick_range(object);
         let world = &self.world;
         world.scheduler.note("discards", first, count);
-        world.model.borrow_mut().begin_discard(first, count);
+        let begun = world.model.borrow_mut().begin_discard(first, count);
         world.pager.discard(self.address(first), count as usize * PAGE);
-        world.model.borrow_mut().end_discard(first, count);
+        world.model.borrow_mut().end_discard(first, count, begun);
         world.scheduler.note("has discarded", first, count);
         self.change(index, |object| object.users -= 1);
     }
@@ -308,7 +308,7 @@ impl World {
         match result {
             Ok(value) => Some(value),
             Err(error) => {
-                assert!(self.store.refused.get() > 0, "the pager fails by itself: {error}");
+                assert!(self.store.failed(), "the pager fails by itself: {error}");
                 self.scheduler.stop();
                 self.scheduler.pause();
                 None

@@ -11,7 +11,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use crate::random::Random;
 
 /// Events that a failure shows.
-const REMEMBERED: usize = 400;
+const REMEMBERED: usize = 100_000;
 
 /// So many steps without a finished operation mean that the run hangs.
 const PATIENCE: u64 = 400_000;

@@ -309,6 +309,11 @@ impl SimSpace {
     }
 }
 
+/// The kernel's layout is changing.
+fn again() -> OsError {
+    OsError { call: "UFFDIO_WRITEPROTECT", subject: "the far region", errno: libc::EAGAIN }
+}
+
 impl AddressSpace for SimSpace {
     fn copy_in(&self, dst: usize, src: &[u8], protect: bool) -> Result<(), Partial> {
         let count = src.len() / PAGE;
@@ -339,13 +344,26 @@ impl AddressSpace for SimSpace {
     fn allow_writes(&self, addr: usize, len: usize) -> farside_os::Result<()> {
         self.enter("allow_writes", addr, (len / PAGE) as u64);
         if self.scheduler.permille(self.config.again) {
-            let (call, subject) = ("UFFDIO_WRITEPROTECT", "the far region");
-            return Err(OsError { call, subject, errno: libc::EAGAIN });
+            return Err(again());
         }
         let first = self.index(addr);
         for index in first..first + len / PAGE {
             self.memory.borrow_mut().pages[index].guarded = false;
             self.scheduler.wake(|page| page == index as u64);
+        }
+        self.scheduler.pause();
+        Ok(())
+    }
+
+    fn forbid_writes(&self, addr: usize, len: usize) -> farside_os::Result<()> {
+        self.enter("forbid_writes", addr, (len / PAGE) as u64);
+        if self.scheduler.permille(self.config.again) {
+            return Err(again());
+        }
+        let first = self.index(addr);
+        for index in first..first + len / PAGE {
+            let page = &mut self.memory.borrow_mut().pages[index];
+            page.guarded = page.present;
         }
         self.scheduler.pause();
         Ok(())

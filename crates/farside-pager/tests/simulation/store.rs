@@ -47,7 +47,8 @@ impl SimStore {
         self.pages.borrow().get(&page).cloned()
     }
 
-    fn failed(&self) -> bool {
+    /// Whether it fails by now.
+    pub fn failed(&self) -> bool {
         self.config.fails_at.is_some_and(|call| self.calls.get() >= call)
     }
 
