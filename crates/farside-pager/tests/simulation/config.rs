@@ -2,6 +2,25 @@
 
 use crate::random::Random;
 
+/// Calls of the seams, at whose start and end others may run.
+const CALLS: &[&str] = &[
+    "copy_in",
+    "move_frames",
+    "allow_writes",
+    "forbid_writes",
+    "wake",
+    "drop_pages",
+    "populate_zeroed",
+    "unshare",
+    "read_protected",
+    "protect",
+    "begin_read",
+    "finish_read",
+    "write",
+    "store discard",
+    "rename",
+];
+
 /// Likelihoods are in thousandths.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -26,9 +45,14 @@ pub struct Config {
     pub freeze: u64,
     /// Longest freeze in steps.
     pub freeze_steps: u64,
+    /// The call of a seam that often takes long in this run.
+    pub slow_call: &'static str,
+    pub slow_ns: u64,
     pub duplicate: u64,
     /// Likelihood that a program thread goes on with the neighbour of the page it used last.
     pub sequential: u64,
+    /// Likelihood that it otherwise uses the page that was used last by any thread.
+    pub together: u64,
     pub mix: Mix,
     pub tag_seed: u64,
 }
@@ -74,7 +98,7 @@ impl Mix {
             read: 40,
             write: 5 + some(60),
             rewrite: some(20),
-            zero: some(20),
+            zero: some(10),
             discard: some(6),
             relocate: some(6),
             replace: some(4),
@@ -82,7 +106,7 @@ impl Mix {
             pin: some(4),
             share: some(6),
             limit: some(4),
-            hold: some(2),
+            hold: some(6),
         }
     }
 }
@@ -100,16 +124,19 @@ impl Config {
             exact_prefetch_count: r.permille(400),
             handlers: r.between(1, 3) as usize,
             programs: r.between(1, 4) as usize,
-            operations: r.between(30, 250),
+            operations: r.between(50, 500),
             instant: r.permille(400),
             latency_ns: r.pick(&[1_000, 10_000, 100_000]),
             fails_at: r.permille(60).then(|| r.below(200)),
             full: r.permille(300),
             again: r.pick(&[0, 20, 200]),
-            freeze: r.pick(&[0, 10, 50, 200]),
-            freeze_steps: r.pick(&[10, 100, 1000]),
+            freeze: r.pick(&[0, 10, 50, 100]),
+            freeze_steps: r.pick(&[30, 300, 1000]),
+            slow_call: r.pick(CALLS),
+            slow_ns: r.pick(&[1_000, 10_000, 100_000]),
             duplicate: r.pick(&[0, 50, 300]),
-            sequential: r.pick(&[0, 500, 900]),
+            sequential: r.pick(&[0, 300, 800]),
+            together: r.pick(&[0, 300, 600]),
             mix: Mix::drawn(r),
             tag_seed: r.next(),
         }

@@ -15,7 +15,10 @@ mod space;
 mod store;
 mod world;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+
+use farside_pager::counters::Snapshot;
 
 use crate::arena::Arena;
 
@@ -33,20 +36,28 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text:?} is not a number")))
 }
 
-fn run(arena: Arena, seed: u64) {
-    if let Err(why) = world::run(arena, seed) {
+fn run(arena: Arena, seed: u64) -> Snapshot {
+    world::run(arena, seed).unwrap_or_else(|why| {
         panic!(
             "seed {seed}: {why}; to see it again: FARSIDE_SIM_SEED={seed} cargo test -p farside-pager \
              --test simulation -- --nocapture"
-        );
-    }
+        )
+    })
+}
+
+/// Counters that are levels, not sums.
+fn is_level(name: &str) -> bool {
+    ["limit_bytes", "resident_", "footprint_", "reserved_", "far_pages"]
+        .iter()
+        .any(|level| name.starts_with(level))
 }
 
 #[test]
 fn no_interleaving_loses_a_page() {
     let arena = Arena::new();
     if let Some(seed) = number("FARSIDE_SIM_SEED") {
-        return run(arena, seed);
+        run(arena, seed);
+        return;
     }
     for seed in KEPT {
         run(arena, *seed);
@@ -56,9 +67,16 @@ fn no_interleaving_loses_a_page() {
     let begun = Instant::now();
     let most = number("FARSIDE_SIM_SEEDS");
     let mut count = 0;
+    let mut totals = BTreeMap::new();
     while most.map_or(begun.elapsed() < BUDGET, |most| count < most) {
-        run(arena, start.wrapping_add(count));
+        let counted = run(arena, start.wrapping_add(count));
+        for (name, value) in counted.fields() {
+            *totals.entry(name).or_insert(0) += value;
+        }
         count += 1;
     }
-    println!("{count} seeds in {:.1} s", begun.elapsed().as_secs_f64());
+    println!("{count} seeds in {:.1} s; they saw", begun.elapsed().as_secs_f64());
+    for (name, total) in totals.iter().filter(|(name, _)| !is_level(name)) {
+        println!("{total:12} {name}");
+    }
 }

@@ -31,6 +31,8 @@ pub struct Object {
 pub struct Model {
     pages: Vec<Expected>,
     pub objects: Vec<Option<Object>>,
+    /// Object, and page in it, used last by whatever thread.
+    pub last: Option<(usize, u64)>,
     next_version: u64,
     /// Counts writes and discards.
     moment: u64,
@@ -56,13 +58,24 @@ pub fn fill(content: &mut [u8], version: u64) {
 
 impl Model {
     pub fn new(pages: u64) -> Self {
-        Self { pages: vec![Expected::default(); pages as usize], objects: vec![], next_version: 1, moment: 0 }
+        Self {
+            pages: vec![Expected::default(); pages as usize],
+            objects: vec![],
+            last: None,
+            next_version: 1,
+            moment: 0,
+        }
     }
 
     /// A version nothing was filled with yet.
     pub fn fresh_version(&mut self) -> u64 {
         self.next_version += 1;
         self.next_version << 16 | 0xF
+    }
+
+    /// Whether the page holds zeros, as far as is known.
+    pub fn is_zero(&self, page: u64) -> bool {
+        self.pages[page as usize].version == 0
     }
 
     /// The program writes.

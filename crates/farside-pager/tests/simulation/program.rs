@@ -61,6 +61,8 @@ impl Program {
 
     fn operate(&mut self, operation: usize) {
         match operation {
+            // Zeros are soon forgotten, and nothing can be learnt from them.
+            0 if self.random.permille(500) => self.write_if_zero(),
             0 => self.use_page(|model, page, content| {
                 model.see(page, content);
             }),
@@ -99,10 +101,16 @@ impl Program {
 
     /// A page to use: often the neighbour of the last one. Its object is marked as used.
     fn pick_page(&mut self) -> Option<(usize, u64)> {
-        let last = self.last.take().filter(|_| self.random.permille(self.world.config.sequential));
-        let next = last.and_then(|(index, offset)| {
-            let object = self.world.model.borrow().objects[index]?;
-            (!object.exclusive && offset + 1 < object.count).then_some((index, offset + 1))
+        let last = if self.random.permille(self.world.config.sequential) {
+            self.last.map(|(index, offset)| (index, offset + 1))
+        } else if self.random.permille(self.world.config.together) {
+            self.world.model.borrow().last
+        } else {
+            None
+        };
+        let next = last.filter(|(index, offset)| {
+            let object = self.world.model.borrow().objects[*index];
+            object.is_some_and(|object| !object.exclusive && *offset < object.count)
         });
         let (index, offset) = match next {
             Some(next) => next,
@@ -113,6 +121,7 @@ impl Program {
         };
         self.change(index, |object| object.users += 1);
         self.last = Some((index, offset));
+        self.world.model.borrow_mut().last = self.last;
         Some((index, self.object(index).first + offset))
     }
 
@@ -127,7 +136,12 @@ impl Program {
     }
 
     fn write_page(&mut self, version: impl Fn(&mut Model) -> u64) {
-        let Some((index, page)) = self.pick_page() else { return };
+        if let Some((index, page)) = self.pick_page() {
+            self.write_at(index, page, version);
+        }
+    }
+
+    fn write_at(&self, index: usize, page: u64, version: impl Fn(&mut Model) -> u64) {
         let world = &self.world;
         world.space.access(page, true, |content| {
             let mut model = world.model.borrow_mut();
@@ -138,6 +152,22 @@ impl Program {
             model.write(page, version);
         });
         self.change(index, |object| object.users -= 1);
+    }
+
+    fn write_if_zero(&mut self) {
+        self.use_page(|model, page, content| {
+            model.see(page, content);
+        });
+        let last = self.last.and_then(|(index, offset)| {
+            let model = self.world.model.borrow();
+            let object = model.objects[index].filter(|object| !object.exclusive)?;
+            let page = object.first + offset;
+            (offset < object.count && model.is_zero(page)).then_some((index, page))
+        });
+        if let Some((index, page)) = last {
+            self.change(index, |object| object.users += 1);
+            self.write_at(index, page, Model::fresh_version);
+        }
     }
 
     /// Writes what is there already.
@@ -326,10 +356,30 @@ pub fn hold_still(world: &World, worker: &mut Worker) {
     world.pager.close_gate();
     world.scheduler.note("holds still", 0, 0);
     while world.or_stop(world.pager.complete_oldest(worker)) == Some(true) {}
+    check_frames(world);
     if !world.store.lost() {
         check_contents(world);
     }
     world.pager.open_gate();
+}
+
+/// Frames are where the pager thinks they are, and guarded where it must see writes.
+pub fn check_frames(world: &World) {
+    for (page, place) in world.pager.inspect().pages.iter().enumerate() {
+        let state = world.space.state(page);
+        match place {
+            Place::Resident { writable } => {
+                assert!(state.present, "page {page} is resident, but not there");
+                assert!(*writable || state.guarded, "writes to page {page} would go unseen");
+            }
+            Place::Watched { position } => {
+                assert!(!state.present, "page {page} is watched, but mapped");
+                assert!(world.space.in_area(*position), "page {page} has no frame");
+            }
+            Place::Busy => panic!("page {page} stays in transition"),
+            _ => assert!(!state.present, "page {page} is {place:?}, but mapped"),
+        }
+    }
 }
 
 /// Compares the content of all allocated pages, wherever they are, with the model.
@@ -343,13 +393,9 @@ pub fn check_contents(world: &World) {
                 Place::Untouched | Place::Zero => vec![0; PAGE],
                 Place::Far => world.store.content(page).map_or_else(Vec::new, Vec::from),
                 Place::Watched { position } => {
-                    assert!(world.space.in_area(position), "the frame of page {page} is missing");
                     world.space.content(crate::arena::REGION + position as usize)
                 }
-                Place::Resident { .. } => {
-                    assert!(world.space.state(page as usize).present, "page {page} is missing");
-                    world.space.content(page as usize)
-                }
+                Place::Resident { .. } => world.space.content(page as usize),
                 Place::Busy | Place::Foreign => panic!("page {page} is {place:?} while held still"),
             };
             assert!(!content.is_empty(), "page {page} is far, but not stored");

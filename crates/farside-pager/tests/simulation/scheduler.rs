@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
+use crate::config::Config;
 use crate::random::Random;
 
 /// Events that a failure shows.
@@ -15,6 +16,9 @@ const REMEMBERED: usize = 100_000;
 
 /// So many steps without a finished operation mean that the run hangs.
 const PATIENCE: u64 = 400_000;
+
+/// Simulated nanoseconds of a step, on average.
+const STEP_NS: u64 = 60;
 
 /// What an actor waits for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -61,6 +65,8 @@ pub struct Scheduler {
     events: RefCell<VecDeque<Event>>,
     freeze: u64,
     freeze_steps: u64,
+    /// The call that takes long, and how long at most.
+    slow: (&'static str, u64),
 }
 
 // SAFETY: the scheduler and all actors are used by one thread only; the bounds come from traits that
@@ -72,7 +78,7 @@ unsafe impl Sync for Scheduler {}
 type Body = Coroutine<(), (), (), DefaultStack>;
 
 impl Scheduler {
-    pub fn new(random: Random, freeze: u64, freeze_steps: u64) -> Self {
+    pub fn new(random: Random, config: &Config) -> Self {
         Self {
             random: RefCell::new(random),
             actors: RefCell::default(),
@@ -83,8 +89,9 @@ impl Scheduler {
             stopped: Cell::new(false),
             messages: Cell::new(0),
             events: RefCell::default(),
-            freeze,
-            freeze_steps,
+            freeze: config.freeze,
+            freeze_steps: config.freeze_steps,
+            slow: (config.slow_call, config.slow_ns),
         }
     }
 
@@ -137,12 +144,25 @@ impl Scheduler {
 
     /// Passes the baton.
     pub fn pause(&self) {
-        if self.freeze > 0 && self.permille(self.freeze) {
-            let steps = self.below(self.freeze_steps);
-            let until = self.step.get() + steps;
-            self.actors.borrow()[self.current.get()].frozen_until.set(until);
+        if self.freeze == 0 || !self.permille(self.freeze) {
+            return self.wait(Wait::Nothing);
         }
+        let steps = self.below(self.freeze_steps);
+        if self.permille(500) {
+            // Sleepers go first.
+            return self.wait(Wait::Until(self.now() + steps * STEP_NS));
+        }
+        let until = self.step.get() + steps;
+        self.actors.borrow()[self.current.get()].frozen_until.set(until);
         self.wait(Wait::Nothing);
+    }
+
+    /// Passes the baton at the start or the end of a call, which in some runs takes long.
+    pub fn pause_in(&self, call: &str) {
+        if call == self.slow.0 && self.permille(500) {
+            return self.wait(Wait::Until(self.now() + self.below(self.slow.1)));
+        }
+        self.pause();
     }
 
     /// Passes the baton until what is waited for has come.
@@ -256,7 +276,7 @@ impl Scheduler {
         while let Some(index) = self.choose() {
             self.current.set(index);
             self.step.set(self.step.get() + 1);
-            self.clock.set(self.clock.get() + 20 + self.below(100));
+            self.clock.set(self.clock.get() + 1 + self.below(2 * STEP_NS));
             let Some(coroutine) = &mut coroutines[index] else { continue };
             if let CoroutineResult::Return(()) = coroutine.resume(()) {
                 self.actors.borrow()[index].done.set(true);

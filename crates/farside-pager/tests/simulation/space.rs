@@ -258,7 +258,7 @@ impl SimSpace {
     }
 
     fn enter(&self, what: &'static str, a: usize, b: u64) {
-        self.scheduler.pause();
+        self.scheduler.pause_in(what);
         let a = a.wrapping_sub(self.arena.base) / PAGE;
         self.scheduler.note(what, a as u64, b);
     }
@@ -274,6 +274,7 @@ impl SimSpace {
 
     fn transfer(
         &self,
+        what: &str,
         count: usize,
         one: impl Fn(usize) -> Result<(), i32>,
     ) -> Result<(), Partial> {
@@ -285,11 +286,11 @@ impl SimSpace {
                 if errno != libc::EAGAIN {
                     self.memory.borrow_mut().copying.insert(self.scheduler.current());
                 }
-                self.scheduler.pause();
+                self.scheduler.pause_in(what);
                 return Err(Partial { done: i * PAGE, errno });
             }
         }
-        self.scheduler.pause();
+        self.scheduler.pause_in(what);
         Ok(())
     }
 
@@ -319,7 +320,7 @@ impl AddressSpace for SimSpace {
         let count = src.len() / PAGE;
         self.enter("copy_in", dst, count as u64);
         let first = self.index(dst);
-        self.transfer(count, |i| {
+        self.transfer("copy_in", count, |i| {
             let index = first + i;
             assert!(!self.state(index).present, "page {index} is copied in, but is there already");
             self.put(index, &src[i * PAGE..(i + 1) * PAGE]);
@@ -332,7 +333,7 @@ impl AddressSpace for SimSpace {
     fn move_frames(&self, dst: usize, src: usize, len: usize, wake: bool) -> Result<(), Partial> {
         let (to, from) = (self.index(dst), self.index(src));
         self.enter("move_frames", src, to as u64);
-        self.transfer(len / PAGE, |i| {
+        self.transfer("move_frames", len / PAGE, |i| {
             self.move_one(to + i, from + i)?;
             if wake {
                 self.scheduler.wake(|page| page == (to + i) as u64);
@@ -351,7 +352,7 @@ impl AddressSpace for SimSpace {
             self.memory.borrow_mut().pages[index].guarded = false;
             self.scheduler.wake(|page| page == index as u64);
         }
-        self.scheduler.pause();
+        self.scheduler.pause_in("allow_writes");
         Ok(())
     }
 
@@ -365,7 +366,7 @@ impl AddressSpace for SimSpace {
             let page = &mut self.memory.borrow_mut().pages[index];
             page.guarded = page.present;
         }
-        self.scheduler.pause();
+        self.scheduler.pause_in("forbid_writes");
         Ok(())
     }
 
@@ -385,7 +386,7 @@ impl AddressSpace for SimSpace {
             }
         }
         self.memory.borrow_mut().copying.remove(&self.scheduler.current());
-        self.scheduler.pause();
+        self.scheduler.pause_in("drop_pages");
         Ok(())
     }
 

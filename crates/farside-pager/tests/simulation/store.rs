@@ -58,7 +58,7 @@ impl SimStore {
     }
 
     fn enter(&self, what: &'static str, first: u64, count: u64) {
-        self.scheduler.pause();
+        self.scheduler.pause_in(what);
         self.scheduler.note(what, first, count);
         self.calls.set(self.calls.get() + 1);
     }
@@ -145,7 +145,7 @@ impl FarStore for Link {
         store.work("read", first, count);
         for (page, into) in (first..).zip(into.chunks_exact_mut(PAGE)) {
             if store.scheduler.permille(100) {
-                store.scheduler.pause();
+                store.scheduler.pause_in("finish_read");
             }
             match store.pages.borrow().get(&page) {
                 Some(content) => into.copy_from_slice(content),
@@ -168,13 +168,13 @@ impl FarStore for Link {
         store.work("write", first, count);
         store.overtake(first, count);
         let before = pages.to_vec();
-        store.scheduler.pause();
+        store.scheduler.pause_in("write");
         assert!(before == pages, "pages from {first} on changed while they were written back");
         for (page, content) in (first..).zip(pages.chunks_exact(PAGE)) {
             store.pages.borrow_mut().insert(page, content.into());
         }
         store.rest(first, count);
-        store.scheduler.pause();
+        store.scheduler.pause_in("write");
         Ok(())
     }
 
@@ -184,7 +184,7 @@ impl FarStore for Link {
         store.check_link()?;
         store.work("discard", first, count);
         store.overtake(first, count);
-        store.scheduler.pause();
+        store.scheduler.pause_in("store discard");
         for page in first..first + count {
             store.pages.borrow_mut().remove(&page);
         }
@@ -199,7 +199,7 @@ impl FarStore for Link {
         store.work("rename", from, count);
         store.work("rename", to, count);
         store.overtake(from, count);
-        store.scheduler.pause();
+        store.scheduler.pause_in("rename");
         for i in 0..count {
             let stored = store.pages.borrow().contains_key(&(to + i));
             assert!(!stored, "page {} is renamed to {}, which is stored", from + i, to + i);
