@@ -61,6 +61,9 @@ impl Pager {
 
     /// Lets the program write a page it had fetched for reading; false if the page is gone.
     fn allow_write(&self, page: u64) -> bool {
+        // The policy stays locked throughout, so that the page cannot be evicted and fetched again,
+        // write-protected, before the call below takes effect: later writes to it would go unseen.
+        let _stays = self.lock_policy();
         let word = self.table.load(page);
         let change = |word: Word| word.with_writable().without_prefetched();
         if !self.table.update(page, State::Resident, change) {
