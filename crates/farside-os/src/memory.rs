@@ -66,6 +66,15 @@ pub fn map_shared(file: BorrowedFd<'_>, len: usize, subject: &'static str) -> Re
     )
 }
 
+/// Moves a mapping the caller owns over another of the same length that the caller owns.
+pub fn move_mapping(from: usize, to: usize, len: usize) -> Result<()> {
+    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    // SAFETY: both mappings are the caller's; references into the target stay valid, as there is a
+    // mapping of the same kind there before and after.
+    let result = unsafe { libc::syscall(libc::SYS_mremap, from, len, len, flags, to) };
+    check(result, "mremap", "a shared mapping").map(drop)
+}
+
 /// Unmaps a range the caller owns.
 pub fn unmap(addr: usize, len: usize, subject: &'static str) -> Result<()> {
     // SAFETY: the caller owns the range and keeps no reference into it.

@@ -129,6 +129,22 @@ impl Counters {
         counter.fetch_add(n, Relaxed);
     }
 
+    /// Takes the levels over into the block of a forked child, which starts with the same pages.
+    pub fn hand_over(&self, child: &Counters) {
+        for (from, to) in [
+            (&self.magic, &child.magic),
+            (&self.limit_bytes, &child.limit_bytes),
+            (&self.resident_bytes, &child.resident_bytes),
+            (&self.resident_bytes, &child.resident_peak_bytes),
+            (&self.footprint_bytes, &child.footprint_bytes),
+            (&self.footprint_bytes, &child.footprint_peak_bytes),
+            (&self.reserved_bytes, &child.reserved_bytes),
+            (&self.far_pages, &child.far_pages),
+        ] {
+            to.store(from.load(Relaxed), Relaxed);
+        }
+    }
+
     /// Counts one demand fault that took `ns` nanoseconds.
     pub fn record_fault_ns(&self, ns: u64) {
         self.fault_ns[fault_bucket(ns)].fetch_add(1, Relaxed);

@@ -106,7 +106,7 @@ impl Pager {
         Counters::add(&self.counters.prefetched_used, 1);
         let mut plan = PrefetchPlan::new();
         self.lock_prefetcher().fault(PageId(page), FaultKind::Used, &mut plan);
-        if plan.is_empty() { Ok(()) } else { self.start_flights(w, &plan) }
+        if plan.is_empty() { Ok(()) } else { self.start_foreseen(w, &plan) }
     }
 
     /// Serves the first touch of a page, and of untouched neighbours that are likely to be next.

@@ -25,8 +25,8 @@ impl Flight {
 #[derive(Default)]
 pub struct Flights {
     queue: Mutex<VecDeque<Flight>>,
-    /// Number of flights, for a completer to wait on.
-    pending: AtomicU32,
+    /// Changes with everything that gives the completer work.
+    signal: AtomicU32,
 }
 
 impl Flights {
@@ -38,33 +38,38 @@ impl Flights {
     pub fn start(&self, flight: Flight) {
         let mut queue = self.lock();
         queue.push_back(flight);
-        let before = self.pending.fetch_add(1, Ordering::Release);
+        let first = queue.len() == 1;
         drop(queue);
-        if before == 0 {
-            futex_wake(&self.pending, 1);
+        if first {
+            self.poke();
         }
+    }
+
+    /// Tells the completer that there is work.
+    pub fn poke(&self) {
+        self.signal.fetch_add(1, Ordering::Release);
+        futex_wake(&self.signal, 1);
+    }
+
+    /// To be read before looking for work, and passed to [`wait`](Self::wait) if there is none.
+    pub fn signal(&self) -> u32 {
+        self.signal.load(Ordering::Acquire)
     }
 
     /// Takes the oldest flight; the taker completes it.
     pub fn take_oldest(&self) -> Option<Flight> {
-        let flight = self.lock().pop_front()?;
-        self.pending.fetch_sub(1, Ordering::Release);
-        Some(flight)
+        self.lock().pop_front()
     }
 
     /// Takes the flight that carries `page`, if nobody has taken it yet.
     pub fn take_with(&self, page: u64) -> Option<Flight> {
         let mut queue = self.lock();
         let index = queue.iter().position(|flight| flight.carries(page))?;
-        let flight = queue.remove(index)?;
-        self.pending.fetch_sub(1, Ordering::Release);
-        Some(flight)
+        queue.remove(index)
     }
 
-    /// Waits until there is a flight, for at most `timeout_ns`.
-    pub fn wait(&self, timeout_ns: u64) {
-        if self.pending.load(Ordering::Acquire) == 0 {
-            futex_wait(&self.pending, 0, Some(timeout_ns));
-        }
+    /// Waits until there is work since `seen` was read, for at most `timeout_ns`.
+    pub fn wait(&self, seen: u32, timeout_ns: u64) {
+        futex_wait(&self.signal, seen, Some(timeout_ns));
     }
 }

@@ -4,6 +4,7 @@
 //! ([`farside_os::space::AddressSpace`]), the far store ([`farside_far::FarStore`]), and the policies
 //! ([`farside_policy`]); `service` connects it to the kernel's fault messages.
 
+mod advice;
 pub mod counters;
 mod entry;
 mod fault;

@@ -10,6 +10,7 @@ use farside_policy::prefetch::Prefetcher;
 use farside_policy::replacement::{Arrival, ReplacementPolicy};
 use farside_trace::PageId;
 
+use crate::advice::Advice;
 use crate::counters::Counters;
 use crate::flight::Flights;
 use crate::frames::{Budget, FrameArea};
@@ -70,6 +71,7 @@ pub struct Pager {
     pub(crate) counters: &'static Counters,
     pub(crate) gate: Gate,
     pub(crate) flights: Flights,
+    pub(crate) advice: Advice,
     pub(crate) writes: WriteForecast,
     pub(crate) protection: Mutex<()>,
     /// Held by the one thread that reclaims.
@@ -128,6 +130,7 @@ impl Pager {
             counters: parts.counters,
             gate: Gate::default(),
             flights: Flights::default(),
+            advice: Advice::default(),
             writes: WriteForecast::default(),
             protection: Mutex::new(()),
             reclaiming: Mutex::new(()),

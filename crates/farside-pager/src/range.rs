@@ -4,6 +4,7 @@ use farside_os::memory::{self, PAGE};
 use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
 
+use crate::advice::Said;
 use crate::frames::Run;
 use crate::pager::{BATCH, Pager};
 use crate::table::{BLOCK_PROTECTED, BLOCK_TOUCHED};
@@ -34,6 +35,15 @@ impl Pager {
         let taken = self.lock_ranges().take_at(page, more as u64);
         if taken {
             self.add_reserved((new_len - old_len) as i64);
+        }
+        taken
+    }
+
+    /// Hands out exactly this range, if all of it is free.
+    pub fn claim(&self, addr: usize, len: usize) -> bool {
+        let taken = self.lock_ranges().take_at(self.page_of(addr), (len / PAGE) as u64);
+        if taken {
+            self.add_reserved(len as i64);
         }
         taken
     }
@@ -268,6 +278,18 @@ impl Pager {
             self.table.exchange(page, foreign, Word::new(State::Untouched));
         }
         Ok(())
+    }
+
+    /// The program will soon need this range: what of it is far is fetched in the background.
+    pub fn will_need(&self, addr: usize, len: usize) {
+        let (first, end) = self.span(addr, len);
+        self.advise(first, end, Said::Needed);
+    }
+
+    /// The program will not soon need this range: it is evicted in the background.
+    pub fn cold(&self, addr: usize, len: usize) {
+        let (first, end) = self.span(addr, len);
+        self.advise(first, end, Said::Cold);
     }
 
     /// Whether any page of the range is foreign.

@@ -127,6 +127,29 @@ impl Pager {
         self.evict(&mut w.scratch)
     }
 
+    /// Evicts the mapped pages of a stretch no longer than a batch, whatever the policy thinks of them.
+    pub(crate) fn evict_stretch(
+        &self,
+        w: &mut Worker,
+        first: u64,
+        end: u64,
+    ) -> Result<(), FarError> {
+        let Ok(_alone) = self.reclaiming.try_lock() else { return Ok(()) };
+        {
+            let mut policy = self.lock_policy();
+            for page in first..end {
+                let word = self.table.load(page);
+                if word.state() == State::Resident
+                    && let Some(word) = self.table.claim(page, word, Word::new(State::Busy))
+                {
+                    policy.remove(word.slot());
+                    w.scratch.victims.push(Owned { page, word });
+                }
+            }
+        }
+        self.evict(&mut w.scratch).map(drop)
+    }
+
     /// Asks the policy, and takes ownership of the pages it names.
     fn choose(&self, scratch: &mut Scratch, batch: usize) {
         let busy = Word::new(State::Busy);

@@ -219,12 +219,11 @@ impl Service {
     fn complete(&self) {
         let mut worker = self.worker().unwrap_or_else(|error| stop(&FarError::Os(error)));
         loop {
-            self.pager.flights.wait(1_000_000_000);
-            let _inside = self.pager.enter();
-            while let Some(flight) = self.pager.flights.take_oldest() {
-                if let Err(error) = self.pager.complete(&mut worker, flight) {
-                    stop(&error);
-                }
+            let seen = self.pager.flights.signal();
+            match self.pager.work_ahead(&mut worker) {
+                Ok(true) => {}
+                Ok(false) => self.pager.flights.wait(seen, 1_000_000_000),
+                Err(error) => stop(&error),
             }
         }
     }

@@ -72,10 +72,11 @@ pub struct Mix {
     pub share: u64,
     pub limit: u64,
     pub hold: u64,
+    pub advise: u64,
 }
 
 impl Mix {
-    pub fn weights(&self) -> [u64; 12] {
+    pub fn weights(&self) -> [u64; 13] {
         [
             self.read,
             self.write,
@@ -89,6 +90,7 @@ impl Mix {
             self.share,
             self.limit,
             self.hold,
+            self.advise,
         ]
     }
 
@@ -107,6 +109,7 @@ impl Mix {
             share: some(6),
             limit: some(4),
             hold: some(6),
+            advise: some(6),
         }
     }
 }

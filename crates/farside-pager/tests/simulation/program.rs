@@ -76,7 +76,8 @@ impl Program {
             8 => self.pin(),
             9 => self.share(),
             10 => self.change_limit(),
-            _ => hold_still(&self.world, &mut self.worker),
+            11 => hold_still(&self.world, &mut self.worker),
+            _ => self.advise(),
         }
     }
 
@@ -316,6 +317,17 @@ impl Program {
         if let Some((index, page)) = self.pick_page() {
             self.world.space.share(page);
             self.change(index, |object| object.users -= 1);
+        }
+    }
+
+    fn advise(&mut self) {
+        let Some(index) = self.pick() else { return };
+        let (first, count) = self.pick_range(self.object(index));
+        let (addr, len) = (self.address(first), count as usize * PAGE);
+        if self.random.permille(500) {
+            self.world.pager.will_need(addr, len);
+        } else {
+            self.world.pager.cold(addr, len);
         }
     }
 

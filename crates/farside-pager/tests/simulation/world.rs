@@ -129,9 +129,8 @@ fn handle(world: &World, mut worker: Worker, mut random: Random) {
 fn complete(world: &World, worker: &mut Worker, handlers_left: &Cell<usize>) {
     loop {
         world.scheduler.wait(Wait::Until(world.scheduler.now() + LOOK_NS));
-        let _inside = world.pager.enter();
         let last = handlers_left.get() == 0;
-        while world.or_stop(world.pager.complete_oldest(worker)) == Some(true) {
+        while world.or_stop(world.pager.work_ahead(worker)) == Some(true) {
             world.scheduler.pause();
         }
         if last {

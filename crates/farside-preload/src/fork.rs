@@ -1,0 +1,68 @@
+//! `fork`: every lock of this library is free, and its data whole, in both processes.
+//!
+//! Handlers registered first run last before a `fork` and first after it. Ours are registered before
+//! the allocator's, so that the locks are taken in their order, the allocator's first, and so that
+//! the pager is stopped for the shortest time. Neither the pager nor anything else in these handlers
+//! may use the program's allocator, whose locks this thread holds.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use crate::mmap::SPACE;
+use crate::{brk, far, runtime_heap, start, sys, thread};
+
+static REGISTERED: AtomicBool = AtomicBool::new(false);
+
+/// Registers the handlers, once. To be called before the allocator is used for the first time.
+pub fn register() {
+    if REGISTERED.load(Relaxed) || REGISTERED.swap(true, Relaxed) {
+        return;
+    }
+    // SAFETY: the handlers are functions of a library that is never unloaded.
+    let error = unsafe { libc::pthread_atfork(Some(prepare), Some(in_parent), Some(in_child)) };
+    if error != 0 {
+        sys::complain(&["farside: no memory to prepare for fork\n"]);
+    }
+}
+
+/// The forking thread's blocked signals: a handler that ran while the locks are held would wait for
+/// its own thread.
+static SIGNALS: AtomicU64 = AtomicU64::new(0);
+
+unsafe extern "C" fn prepare() {
+    let signals = sys::set_signal_mask(!0);
+    brk::BREAK.hold_for_fork();
+    SIGNALS.store(signals, Relaxed);
+    SPACE.hold_for_fork();
+    if let Some(service) = far::service() {
+        thread::as_runtime(|| service.before_fork());
+    }
+    runtime_heap::before_fork();
+}
+
+unsafe extern "C" fn in_parent() {
+    runtime_heap::after_fork();
+    if let Some(service) = far::service() {
+        thread::as_runtime(|| service.after_fork_in_parent());
+    }
+    release();
+}
+
+unsafe extern "C" fn in_child() {
+    runtime_heap::after_fork();
+    if let Some(service) = far::service() {
+        thread::as_runtime(|| start::go_on_in_child(service));
+    }
+    release();
+}
+
+/// Gives back what [`prepare`] took.
+fn release() {
+    let signals = SIGNALS.load(Relaxed);
+    // SAFETY: `prepare` took them in this thread, or in the one of which this is the copy.
+    unsafe {
+        SPACE.release_after_fork();
+        brk::BREAK.release_after_fork();
+    }
+    sys::set_signal_mask(signals);
+}
