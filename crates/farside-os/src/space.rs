@@ -27,6 +27,10 @@ pub trait AddressSpace: Send + Sync {
     /// Makes present pages writable and wakes their writers.
     fn allow_writes(&self, addr: usize, len: usize) -> Result<()>;
 
+    /// Makes present pages write-protected: their writers wait until writes are allowed, or they are
+    /// woken and find the pages gone.
+    fn forbid_writes(&self, addr: usize, len: usize) -> Result<()>;
+
     /// Wakes the threads that wait for pages of the range.
     fn wake(&self, addr: usize, len: usize) -> Result<()>;
 
@@ -45,8 +49,20 @@ pub trait AddressSpace: Send + Sync {
     /// Puts a freshly mapped range of the region under management.
     fn manage(&self, addr: usize, len: usize) -> Result<()>;
 
+    /// Changes the protection of a range, as `mprotect` does.
+    fn protect(&self, addr: usize, len: usize, prot: i32) -> Result<()>;
+
     /// Nanoseconds of a monotonic clock.
     fn now_ns(&self) -> u64;
+
+    /// Lets other threads run, and comes back after `ns` nanoseconds; with 0, as soon as it may.
+    fn rest(&self, ns: u64);
+
+    /// What the caller waits for (a lock, a gate) is not to be had yet. `false` tells it to wait as
+    /// threads do; `true` that others had a chance to go on meanwhile, and to try again.
+    fn contended(&self) -> bool {
+        false
+    }
 }
 
 /// The kernel's address space, through userfaultfd.
@@ -129,6 +145,10 @@ impl AddressSpace for KernelSpace {
         self.uffd.write_protect(addr, len, false)
     }
 
+    fn forbid_writes(&self, addr: usize, len: usize) -> Result<()> {
+        self.uffd.write_protect(addr, len, true)
+    }
+
     fn wake(&self, addr: usize, len: usize) -> Result<()> {
         self.uffd.wake(addr, len)
     }
@@ -180,7 +200,19 @@ impl AddressSpace for KernelSpace {
         self.uffd.register(addr, len, true)
     }
 
+    fn protect(&self, addr: usize, len: usize, prot: i32) -> Result<()> {
+        memory::protect(addr, len, prot, "the far region")
+    }
+
     fn now_ns(&self) -> u64 {
         crate::thread::now_ns()
+    }
+
+    fn rest(&self, ns: u64) {
+        if ns == 0 {
+            std::thread::yield_now();
+        } else {
+            crate::thread::sleep_ns(ns);
+        }
     }
 }

@@ -71,6 +71,6 @@ impl Pager {
     fn fetch_stretch(&self, w: &mut Worker, first: u64, end: u64) -> Result<(), FarError> {
         let mut plan = PrefetchPlan::new();
         plan.push(PageRange::new(PageId(first), end - first));
-        self.start_flights(w, &plan)
+        self.start_flights(w, &plan, end - first)
     }
 }

@@ -23,7 +23,7 @@ impl Pager {
             let word = self.table.load(page);
             let busy = Word::new(State::Busy);
             match word.state() {
-                State::Resident if protected && !word.writable() => {
+                State::Resident if protected => {
                     if self.allow_write(page) {
                         return Ok(());
                     }
@@ -61,13 +61,20 @@ impl Pager {
 
     /// Lets the program write a page it had fetched for reading; false if the page is gone.
     fn allow_write(&self, page: u64) -> bool {
+        // The policy stays locked throughout, so that the page cannot be evicted and fetched again,
+        // write-protected, before the call below takes effect: later writes to it would go unseen.
+        let _stays = self.lock_policy();
+        let word = self.table.load(page);
         let change = |word: Word| word.with_writable().without_prefetched();
         if !self.table.update(page, State::Resident, change) {
             return false;
         }
-        Counters::add(&self.counters.protection_faults, 1);
-        self.writes.written();
-        // Should the page have been evicted meanwhile, or the call fail, the writer faults again.
+        if !word.writable() {
+            Counters::add(&self.counters.protection_faults, 1);
+            self.writes.written();
+        }
+        // A page that counts as writable need not be so yet, since this call can fail: the writer
+        // faults again then.
         if self.space.allow_writes(self.address(page), PAGE).is_err() {
             self.wake(page, 1);
         }
@@ -99,7 +106,7 @@ impl Pager {
         Counters::add(&self.counters.prefetched_used, 1);
         let mut plan = PrefetchPlan::new();
         self.lock_prefetcher().fault(PageId(page), FaultKind::Used, &mut plan);
-        if plan.is_empty() { Ok(()) } else { self.start_flights(w, &plan) }
+        if plan.is_empty() { Ok(()) } else { self.start_foreseen(w, &plan) }
     }
 
     /// Serves the first touch of a page, and of untouched neighbours that are likely to be next.

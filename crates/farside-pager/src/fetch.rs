@@ -40,7 +40,7 @@ impl Pager {
         } else if follows {
             self.fetch_with_run(w, page, &plan)
         } else {
-            self.fetch_single(w, page).and_then(|()| self.start_flights(w, &plan))
+            self.fetch_single(w, page).and_then(|()| self.start_foreseen(w, &plan))
         };
         self.counters.record_fault_ns(self.space.now_ns() - started);
         outcome
@@ -50,7 +50,7 @@ impl Pager {
     fn fetch_ahead(&self, w: &mut Worker, page: u64, plan: &PrefetchPlan) -> Outcome {
         match self.store.begin_read(page, 1) {
             Ok(ticket) => {
-                let started = self.start_flights(w, plan);
+                let started = self.start_foreseen(w, plan);
                 self.fetch_ticket(w, page, ticket).and(started)
             }
             Err(error) => {
@@ -105,11 +105,12 @@ impl Pager {
 
     /// Brings in a demanded page and the run behind it in one batch, and then what else is foreseen.
     fn fetch_with_run(&self, w: &mut Worker, page: u64, plan: &PrefetchPlan) -> Outcome {
-        let most = plan.runs().next().map_or(0, |run| run.count).min(BATCH as u64 - 1);
+        let foreseen = plan.runs().next().map_or(0, |run| run.count);
+        let most = foreseen.min(BATCH as u64 - 1).min(self.most_foreseen());
         let count = 1 + self.claim_far(page + 1, most, Word::new(State::Busy));
         self.fetch_run(w, page, count, Some(page))?;
         // Pages that are here already divide a run; what lies behind them comes too.
-        self.start_flights(w, plan)
+        self.start_foreseen(w, plan)
     }
 
     /// Brings in owned pages at once.
@@ -260,11 +261,24 @@ impl Pager {
         }
     }
 
-    /// Fetches the pages of a plan: at once if that takes no time, else without waiting for them.
-    pub(crate) fn start_flights(&self, w: &mut Worker, plan: &PrefetchPlan) -> Outcome {
+    /// Fetches what a fault lets foresee.
+    pub(crate) fn start_foreseen(&self, w: &mut Worker, plan: &PrefetchPlan) -> Outcome {
+        self.start_flights(w, plan, self.most_foreseen())
+    }
+
+    /// Most pages that one fault fetches besides its own: with more, they would push out the page that
+    /// the program waits for before it is used.
+    fn most_foreseen(&self) -> u64 {
+        self.budget.limit() / 4
+    }
+
+    /// Fetches `most` pages of a plan: at once if that takes no time, else without waiting for them.
+    pub(crate) fn start_flights(&self, w: &mut Worker, plan: &PrefetchPlan, most: u64) -> Outcome {
+        let mut left = most;
         for run in plan.runs() {
-            let end = run.end().min(self.table.pages());
             let mut at = run.first.0;
+            let end = run.end().min(self.table.pages()).min(at + left);
+            left -= end.saturating_sub(at);
             while at < end {
                 let step = if self.store.is_instant() {
                     self.fetch_now(w, at, end - at)?
@@ -308,7 +322,7 @@ impl Pager {
 
     /// Completes the oldest flight, or follows a piece of advice; false if there is neither.
     pub fn work_ahead(&self, w: &mut Worker) -> Result<bool, FarError> {
-        let _inside = self.gate.enter();
+        let _inside = self.enter();
         match self.flights.take_oldest() {
             Some(flight) => self.complete(w, flight).map(|()| true),
             None => self.follow_advice(w),

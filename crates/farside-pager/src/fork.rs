@@ -155,7 +155,7 @@ impl Service {
     /// Prepares for a fork by the calling thread.
     pub fn before_fork(&self) {
         let pager = self.pager;
-        pager.gate.close();
+        pager.close_gate();
         let result = self.finish_flights().and_then(|()| pager.store.before_fork());
         match (result, socket::pair()) {
             (Ok(()), Ok((parent_end, child_end))) => {
@@ -197,7 +197,7 @@ impl Service {
         self.forks.state.store(0, Ordering::Release);
         let forked = self.forks.lock().take().is_some_and(|fork| fork.child_end.is_none());
         self.pager.store.after_fork_in_parent(forked);
-        self.pager.gate.open();
+        self.pager.open_gate();
     }
 
     /// The fork is over, and this is the child, whose connection to the node is `link`. The counters'
@@ -219,7 +219,7 @@ impl Service {
             let page = u64::from_le_bytes(page.try_into().unwrap_or_default());
             self.adopt_served(page);
         }
-        pager.gate.open();
+        pager.open_gate();
         self.start_threads().map_err(|error| {
             FarError::Os(OsError {
                 call: "clone",

@@ -152,6 +152,13 @@ impl FrameArea {
         inner.spare.push(run);
     }
 
+    /// The positions that hold spare frames, and the number of taken ones.
+    pub fn positions(&self) -> (Vec<u32>, u64) {
+        let inner = self.lock();
+        let spare = inner.spare.iter().flat_map(|run| run.start..run.start + run.count).collect();
+        (spare, inner.taken.iter().map(|word| u64::from(word.count_ones())).sum())
+    }
+
     /// Takes up to `want` spare frames that lie side by side; `None` if there are none.
     pub fn take_spare(&self, want: u32) -> Option<Run> {
         let mut inner = self.lock();

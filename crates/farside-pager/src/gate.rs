@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use farside_os::space::AddressSpace;
 use farside_os::thread::{futex_wait, futex_wake};
 
 const CLOSED: u32 = 1 << 31;
@@ -28,29 +29,31 @@ impl Gate {
     }
 
     /// Enters, waiting while the gate is closed.
-    pub fn enter(&self) -> Inside<'_> {
+    pub fn enter(&self, space: &dyn AddressSpace) -> Inside<'_> {
         loop {
             if let Some(inside) = self.try_enter() {
                 return inside;
             }
             let word = self.word.load(Ordering::Relaxed);
-            if word & CLOSED != 0 {
+            if word & CLOSED != 0 && !space.contended() {
                 futex_wait(&self.word, word, Some(10_000_000));
             }
         }
     }
 
     /// Closes the gate and waits until nobody is inside. Closers exclude each other.
-    pub fn close(&self) {
+    pub fn close(&self, space: &dyn AddressSpace) {
         loop {
             let word = self.word.fetch_or(CLOSED, Ordering::Acquire);
             if word & CLOSED == 0 {
                 break;
             }
-            futex_wait(&self.word, word, Some(10_000_000));
+            if !space.contended() {
+                futex_wait(&self.word, word, Some(10_000_000));
+            }
         }
         while self.word.load(Ordering::Acquire) != CLOSED {
-            std::thread::yield_now();
+            space.rest(0);
         }
     }
 

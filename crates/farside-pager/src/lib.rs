@@ -6,12 +6,14 @@
 
 mod advice;
 pub mod counters;
+mod entry;
 mod fault;
 mod fetch;
 mod flight;
 mod fork;
 mod frames;
 mod gate;
+mod inspect;
 mod pager;
 mod range;
 mod reclaim;
@@ -23,7 +25,9 @@ mod table;
 mod transfer;
 mod word;
 
+pub use entry::Inside;
 pub use flight::Flight;
+pub use inspect::{Inspection, Place};
 pub use pager::{BATCH, Outcome, Pager, Parts, RECLAIM_BATCH, Worker};
 pub use start::{StartError, start};
 pub use table::PageTable;

@@ -1,7 +1,7 @@
 //! The pager's state: what all transitions share.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use farside_far::{FarError, FarStore};
 use farside_os::memory::PAGE;
@@ -180,8 +180,22 @@ impl Pager {
         ((addr - self.base) / PAGE) as u64
     }
 
+    /// Locks a mutex that is held across calls of the address space or the far store.
+    pub(crate) fn lock<'a, T: ?Sized>(&self, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
+        loop {
+            match mutex.try_lock() {
+                Ok(guard) => return guard,
+                Err(TryLockError::Poisoned(guard)) => return guard.into_inner(),
+                Err(TryLockError::WouldBlock) if self.space.contended() => {}
+                Err(TryLockError::WouldBlock) => {
+                    return mutex.lock().unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+
     pub(crate) fn lock_policy(&self) -> MutexGuard<'_, Box<dyn ReplacementPolicy>> {
-        self.policy.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock(&self.policy)
     }
 
     pub(crate) fn lock_prefetcher(&self) -> MutexGuard<'_, Box<dyn Prefetcher>> {

@@ -57,15 +57,20 @@ impl Pager {
     pub fn release(&self, addr: usize, len: usize) {
         self.discard(addr, len);
         let (first, end) = self.span(addr, len);
+        self.unprotect(first, end);
+        self.lock_ranges().give(first, end - first);
+        self.add_reserved(-(len as i64));
+    }
+
+    /// Makes pages readable and writable, whatever the program made of them.
+    fn unprotect(&self, first: u64, end: u64) {
         if self.table.any_block(first, end, BLOCK_PROTECTED) {
             let all = libc::PROT_READ | libc::PROT_WRITE;
             let _changing = self.lock_protection();
             // A range that stays protected would fail its next user loudly, which beats failing now.
-            let _ = memory::protect(addr, len, all, REGION);
+            let _ = self.space.protect(self.address(first), (end - first) as usize * PAGE, all);
             self.table.clear_whole_blocks(first, end, BLOCK_PROTECTED);
         }
-        self.lock_ranges().give(first, end - first);
-        self.add_reserved(-(len as i64));
     }
 
     fn span(&self, addr: usize, len: usize) -> (u64, u64) {
@@ -74,13 +79,18 @@ impl Pager {
     }
 
     fn lock_protection(&self) -> std::sync::MutexGuard<'_, ()> {
-        self.protection.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.lock(&self.protection)
     }
 
     /// Forgets the content of a range; it reads as zeros afterwards.
     pub fn discard(&self, addr: usize, len: usize) {
-        let _inside = self.gate.enter();
+        let _inside = self.enter();
         let (first, end) = self.span(addr, len);
+        self.forget_pages(first, end);
+    }
+
+    /// Forgets the content of the pages from `first` to before `end`; the caller is inside.
+    fn forget_pages(&self, first: u64, end: u64) {
         let mut forgotten = 0;
         for (start, stop) in self.table.touched_stretches(first, end) {
             let mut at = start;
@@ -159,7 +169,7 @@ impl Pager {
             self.budget.give(u64::from(flight.ticket.count));
             return;
         }
-        farside_os::thread::sleep_ns(RETRY_NS);
+        self.space.rest(RETRY_NS);
     }
 
     /// Changes the protection of a range, as `mprotect` does; fails with its errno.
@@ -169,44 +179,57 @@ impl Pager {
             self.table.mark_blocks(first, end, BLOCK_PROTECTED);
         }
         let _changing = self.lock_protection();
-        memory::protect(addr, len, prot, REGION).map_err(|error| error.errno)
+        self.space.protect(addr, len, prot).map_err(|error| error.errno)
     }
 
-    /// Moves the content of a range to another that holds nothing, without fetching any of it.
+    /// Moves the content of a range to another, without fetching any of it; what the other held is
+    /// forgotten. Afterwards both are readable and writable, however they were protected.
     pub fn relocate(&self, from: usize, to: usize, len: usize) -> Result<(), i32> {
-        let _inside = self.gate.enter();
+        let _inside = self.enter();
         let (first, end) = self.span(from, len);
         let target = self.page_of(to);
+        self.forget_pages(target, target + (end - first));
+        // Frames move only between writable ranges.
+        self.unprotect(first, end);
+        self.unprotect(target, target + (end - first));
         for (start, stop) in self.table.touched_stretches(first, end) {
             let mut page = start;
             while page < stop {
-                if self.relocate_page(page, target + (page - first))? {
-                    page += 1;
-                } else {
-                    self.wait_out(page);
+                let to = target + (page - first);
+                match self.relocate_page(page, to) {
+                    Relocated::Done => page += 1,
+                    Relocated::Busy(page) => self.wait_out(page),
+                    Relocated::Foreign => return Err(libc::EFAULT),
+                    // A first touch nearby may have populated the page, though nobody used it yet.
+                    Relocated::Occupied => self.forget_pages(to, to + 1),
                 }
             }
         }
         Ok(())
     }
 
-    /// Moves one page; false if it is in transition.
-    fn relocate_page(&self, from: u64, to: u64) -> Result<bool, i32> {
+    /// Moves one page.
+    fn relocate_page(&self, from: u64, to: u64) -> Relocated {
         let busy = Word::new(State::Busy);
         let mut policy = self.lock_policy();
         let word = self.table.load(from);
         match word.state() {
-            State::Untouched | State::Foreign => return Ok(true),
-            State::Busy => return Ok(false),
+            State::Untouched | State::Foreign => return Relocated::Done,
+            State::Busy => return Relocated::Busy(from),
             _ => {}
         }
         let there = self.table.load(to);
+        match there.state() {
+            State::Busy => return Relocated::Busy(to),
+            State::Foreign => return Relocated::Foreign,
+            _ => {}
+        }
         if there.state() != State::Untouched || !self.table.exchange(to, there, busy) {
-            return if there.state() == State::Busy { Ok(false) } else { Err(libc::EFAULT) };
+            return Relocated::Occupied;
         }
         let Some(word) = self.table.claim(from, word, busy) else {
             self.table.publish(to, Word::new(State::Untouched));
-            return Ok(false);
+            return Relocated::Busy(from);
         };
         self.table.mark_blocks(to, to + 1, BLOCK_TOUCHED);
         let mut new = word;
@@ -225,7 +248,7 @@ impl Pager {
         drop(policy);
         self.publish_absent(to, new);
         self.publish_absent(from, Word::new(State::Untouched));
-        Ok(true)
+        Relocated::Done
     }
 
     /// Takes a range out of management, because the program maps something else over it.
@@ -276,6 +299,18 @@ impl Pager {
             (start..stop).any(|page| self.table.load(page).state() == State::Foreign)
         })
     }
+}
+
+/// What came of moving a page.
+enum Relocated {
+    /// There is nothing left to move.
+    Done,
+    /// This page is in transition.
+    Busy(u64),
+    /// The target holds something, or did a moment ago.
+    Occupied,
+    /// The target is not managed.
+    Foreign,
 }
 
 /// Pages being discarded, and what they hold.

@@ -74,12 +74,17 @@ impl Pager {
             if got >= least {
                 return Ok(got);
             }
+            // Frames reserved for what is on its way are freed only when that arrives, and the
+            // completer may be waiting until the caller has left.
+            if self.complete_oldest(w)? {
+                continue;
+            }
             // Everything is pinned or in transition: let the owners finish.
             fruitless += 1;
             if fruitless < 64 {
-                std::thread::yield_now();
+                self.space.rest(0);
             } else {
-                farside_os::thread::sleep_ns(100_000);
+                self.space.rest(100_000);
             }
         }
     }
@@ -114,7 +119,7 @@ impl Pager {
         let batch = want.max(RECLAIM_BATCH.min(self.budget.limit() / 8)).min(BATCH as u64) as usize;
         let Ok(_alone) = self.reclaiming.try_lock() else {
             // Somebody else is at it; what that gains is there for all.
-            std::thread::yield_now();
+            self.space.rest(0);
             return Ok(0);
         };
         self.choose(&mut w.scratch, batch);
@@ -182,11 +187,11 @@ impl Pager {
                 }
                 break;
             };
-            let refused = self.unmap_frames(rest[0].page, run);
+            let exceptions = self.unmap_frames(rest[0].page, run);
             for i in 0..run.count {
                 let owned = rest[i as usize];
                 let position = run.start + i;
-                if refused.contains(&i) {
+                if exceptions.refused.contains(&i) {
                     Counters::add(&self.counters.pinned_pages, 1);
                     self.area.leave_empty(Run { start: position, count: 1 });
                     self.publish_absent(owned.page, owned.word.with_writable());
@@ -194,7 +199,7 @@ impl Pager {
                     // Whether a page that was mapped has been used is not known.
                     let word = owned.word.in_state(State::Watched).without_prefetched();
                     let word = word.with_position(position);
-                    self.publish_absent(owned.page, word);
+                    self.publish_absent(owned.page, word.opened(exceptions.opened.contains(&i)));
                 }
             }
             at += run.count as usize;
@@ -269,14 +274,16 @@ impl Pager {
 
     /// Moves consecutive mapped victims into `run`; returns how many were dealt with.
     fn unmap_victims(&self, victims: &[Owned], run: Run, staged: &mut Vec<Staged>) -> usize {
-        let refused = self.unmap_frames(victims[0].page, run);
+        let exceptions = self.unmap_frames(victims[0].page, run);
         for (i, owned) in victims.iter().enumerate() {
             let position = Run { start: run.start + i as u32, count: 1 };
-            if refused.contains(&(i as u32)) {
+            let i = i as u32;
+            if exceptions.refused.contains(&i) {
                 self.area.leave_empty(position);
                 self.keep(*owned);
             } else {
-                push_staged(staged, *owned, position);
+                let word = owned.word.opened(exceptions.opened.contains(&i));
+                push_staged(staged, Owned { page: owned.page, word }, position);
             }
         }
         victims.len()

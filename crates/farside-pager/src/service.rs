@@ -308,7 +308,7 @@ impl Desk {
         let pager = service.pager;
         while let Some((address, protected, thread)) = self.faults.pop() {
             let inside = loop {
-                if let Some(inside) = pager.gate.try_enter() {
+                if let Some(inside) = pager.try_enter() {
                     break inside;
                 }
                 // A fork is under way: its event must be read before anything else can go on.

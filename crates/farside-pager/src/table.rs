@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use farside_os::memory::reserve;
+use farside_os::memory::{self, reserve};
 use farside_os::{OsError, Result};
 
 use crate::word::{State, Word};
@@ -16,6 +16,20 @@ pub struct PageTable {
     tags: &'static [AtomicU64],
     /// One byte per [`BLOCK`] pages, of the flags below, so that untouched stretches cost nothing.
     blocks: &'static [AtomicU8],
+}
+
+impl Drop for PageTable {
+    fn drop(&mut self) {
+        let arrays = [
+            (self.words.as_ptr() as usize, self.words.len() * 8),
+            (self.tags.as_ptr() as usize, self.tags.len() * 8),
+            (self.blocks.as_ptr() as usize, self.blocks.len()),
+        ];
+        for (addr, len) in arrays {
+            // A range that cannot be unmapped stays mapped, and harms nobody.
+            let _ = memory::unmap(addr, len.next_multiple_of(memory::PAGE), "the page table");
+        }
+    }
 }
 
 /// Pages in a block.
@@ -33,14 +47,14 @@ fn reserve_words(pages: u64, subject: &'static str) -> Result<&'static [AtomicU6
         .and_then(|pages| pages.checked_mul(8))
         .ok_or(OsError { call: "mmap", subject, errno: libc::ENOMEM })?;
     let addr = reserve(len.next_multiple_of(4096), 4096, subject)?;
-    // SAFETY: a fresh zeroed mapping of that length that is never unmapped.
+    // SAFETY: a fresh zeroed mapping of that length, unmapped only with the table.
     Ok(unsafe { std::slice::from_raw_parts(addr as *const AtomicU64, pages as usize) })
 }
 
 fn reserve_blocks(blocks: u64) -> Result<&'static [AtomicU8]> {
     let len = (blocks as usize).next_multiple_of(4096);
     let addr = reserve(len, 4096, "the block table")?;
-    // SAFETY: a fresh zeroed mapping of at least that length that is never unmapped.
+    // SAFETY: a fresh zeroed mapping of at least that length, unmapped only with the table.
     Ok(unsafe { std::slice::from_raw_parts(addr as *const AtomicU8, blocks as usize) })
 }
 

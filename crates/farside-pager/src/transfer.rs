@@ -11,8 +11,14 @@ use crate::pager::Pager;
 /// How often a frame that the kernel holds is made our own before it counts as pinned.
 const UNSHARE_TRIES: u32 = 2;
 
-/// Pages that could not be moved out, as offsets within the run.
-pub(crate) type Refused = Vec<u32>;
+/// Pages of a run that were not simply moved out, as offsets within the run.
+#[derive(Default)]
+pub(crate) struct Exceptions {
+    /// They stayed where they were.
+    pub refused: Vec<u32>,
+    /// The program could write to them unseen before they went.
+    pub opened: Vec<u32>,
+}
 
 impl Pager {
     /// Maps the frames at `src` (in the frame area or a worker's fresh range) at `count` absent pages
@@ -46,12 +52,11 @@ impl Pager {
     fn mend_map(&self, page: u64, src: usize, partial: Partial, tries: u32) -> bool {
         match partial.errno {
             libc::EAGAIN => {
-                std::thread::yield_now();
+                self.space.rest(0);
                 false
             }
             libc::EBUSY if tries <= UNSHARE_TRIES => {
-                // A failure shows in the next attempt.
-                let _ = self.space.unshare(src, PAGE);
+                self.unshare(src);
                 false
             }
             libc::EEXIST => {
@@ -75,6 +80,36 @@ impl Pager {
         let _ = self.space.drop_pages(&[(src, PAGE)]);
     }
 
+    /// Breaks the sharing of a frame, of the region or of our own.
+    fn unshare(&self, addr: usize) {
+        if self.contains(addr) {
+            // Breaking the sharing is a write, which must not wait for a handler.
+            self.allow_writes(addr);
+        }
+        // A failure shows in the next attempt to move the frame.
+        let _ = self.space.unshare(addr, PAGE);
+    }
+
+    /// Makes a page writable and wakes its writers.
+    pub(crate) fn allow_writes(&self, addr: usize) {
+        while let Err(error) = self.space.allow_writes(addr, PAGE) {
+            if error.errno != libc::EAGAIN {
+                // The program unmapped the page, or is ending.
+                return;
+            }
+            self.space.rest(0);
+        }
+    }
+
+    fn forbid_writes(&self, addr: usize) -> farside_os::Result<()> {
+        loop {
+            match self.space.forbid_writes(addr, PAGE) {
+                Err(error) if error.errno == libc::EAGAIN => self.space.rest(0),
+                result => return result,
+            }
+        }
+    }
+
     /// Copies `bytes` to absent pages from `first` on, and wakes who waits for them.
     pub(crate) fn copy_pages(&self, first: u64, bytes: &[u8], protect: bool) {
         let mut done = 0;
@@ -85,7 +120,7 @@ impl Pager {
                 Err(partial) => {
                     done += partial.done;
                     match partial.errno {
-                        libc::EAGAIN => std::thread::yield_now(),
+                        libc::EAGAIN => self.space.rest(0),
                         // EEXIST: somebody else mapped it. Anything else: the program unmapped the
                         // range under us, or is ending; whoever waits sees what the kernel says now.
                         _ => {
@@ -99,10 +134,9 @@ impl Pager {
         }
     }
 
-    /// Moves `to.count` mapped pages from `first` on into the frame area; returns which of them stayed
-    /// where they were.
-    pub(crate) fn unmap_frames(&self, first: u64, to: Run) -> Refused {
-        let mut refused = Vec::new();
+    /// Moves `to.count` mapped pages from `first` on into the frame area.
+    pub(crate) fn unmap_frames(&self, first: u64, to: Run) -> Exceptions {
+        let mut exceptions = Exceptions::default();
         let (mut done, mut tries) = (0u32, 0);
         while done < to.count {
             let src = self.address(first + u64::from(done));
@@ -120,50 +154,55 @@ impl Pager {
                     let page = first + u64::from(done);
                     match self.mend_unmap(page, to.start + done, partial.errno, tries) {
                         Mended::Again => {}
+                        Mended::Opened => exceptions.opened.push(done),
                         Mended::Moved => (done, tries) = (done + 1, 0),
                         Mended::Refused => {
-                            refused.push(done);
+                            exceptions.refused.push(done);
                             (done, tries) = (done + 1, 0);
                         }
                     }
                 }
             }
         }
-        refused
+        exceptions
     }
 
     fn mend_unmap(&self, page: u64, position: u32, errno: i32, tries: u32) -> Mended {
         let addr = self.address(page);
         match errno {
             libc::EAGAIN => {
-                std::thread::yield_now();
+                self.space.rest(0);
                 Mended::Again
             }
             // Shared with a forked child: a copy of our own can be moved. Pinned by the kernel: no
             // copy helps.
             libc::EBUSY if tries <= UNSHARE_TRIES => {
-                // A protected page cannot be made our own before writes are allowed.
-                let _ = self.space.allow_writes(addr, PAGE);
-                let _ = self.space.unshare(addr, PAGE);
-                Mended::Again
+                self.unshare(addr);
+                Mended::Opened
             }
             libc::EBUSY => Mended::Refused,
             _ => self.copy_out(page, position),
         }
     }
 
-    /// Takes out a page that the program may not write, and that therefore cannot be moved.
+    /// Takes out a page that cannot be moved, most often because the program may not write it.
     fn copy_out(&self, page: u64, position: u32) -> Mended {
         Counters::add(&self.counters.move_fallbacks, 1);
         let addr = self.address(page);
         let mut bytes = [0; PAGE];
-        let _unchanged = self.protection.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // The program may be given the right to write at any moment; nothing may change after this.
+        if self.forbid_writes(addr).is_err() {
+            return Mended::Refused;
+        }
         if self.space.read_protected(addr, &mut bytes).is_err() {
             return Mended::Refused;
         }
         let dst = self.area.address(position);
-        if self.space.copy_in(dst, &bytes, false).is_err() {
-            return Mended::Refused;
+        while let Err(partial) = self.space.copy_in(dst, &bytes, false) {
+            if partial.errno != libc::EAGAIN {
+                return Mended::Refused;
+            }
+            self.space.rest(0);
         }
         if self.space.drop_pages(&[(addr, PAGE)]).is_err() {
             self.discard_frame(dst);
@@ -175,6 +214,7 @@ impl Pager {
 
 enum Mended {
     Again,
+    Opened,
     Moved,
     Refused,
 }

@@ -134,6 +134,12 @@ impl Word {
         Word(self.0 & !POSITION | u64::from(position) << POSITION_SHIFT & POSITION)
     }
 
+    /// The word of a page to which the program could write unseen, if it could.
+    #[must_use]
+    pub fn opened(self, opened: bool) -> Self {
+        if opened { self.with_writable() } else { self }
+    }
+
     /// Whether the page has content of its own somewhere.
     pub fn is_touched(self) -> bool {
         !matches!(self.state(), State::Untouched | State::Foreign)

@@ -1,0 +1,147 @@
+//! What a seed decides about a run besides the order of events.
+
+use crate::random::Random;
+
+/// Calls of the seams, at whose start and end others may run.
+const CALLS: &[&str] = &[
+    "copy_in",
+    "move_frames",
+    "allow_writes",
+    "forbid_writes",
+    "wake",
+    "drop_pages",
+    "populate_zeroed",
+    "unshare",
+    "read_protected",
+    "protect",
+    "begin_read",
+    "finish_read",
+    "write",
+    "store discard",
+    "rename",
+];
+
+/// Likelihoods are in thousandths.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub policy: &'static str,
+    pub prefetcher: &'static str,
+    pub readahead: u32,
+    pub limit: u64,
+    pub region: u64,
+    pub positions: u32,
+    pub exact_prefetch_count: bool,
+    pub handlers: usize,
+    pub programs: usize,
+    /// Operations of each program thread.
+    pub operations: u64,
+    pub instant: bool,
+    /// Longest time that a read takes.
+    pub latency_ns: u64,
+    /// The call of the store from which on the node is gone or full.
+    pub fails_at: Option<u64>,
+    pub full: bool,
+    pub again: u64,
+    pub freeze: u64,
+    /// Longest freeze in steps.
+    pub freeze_steps: u64,
+    /// The call of a seam that often takes long in this run.
+    pub slow_call: &'static str,
+    pub slow_ns: u64,
+    pub duplicate: u64,
+    /// Likelihood that a program thread goes on with the neighbour of the page it used last.
+    pub sequential: u64,
+    /// Likelihood that it otherwise uses the page that was used last by any thread.
+    pub together: u64,
+    pub mix: Mix,
+    pub tag_seed: u64,
+}
+
+/// Weights of what program threads do.
+#[derive(Clone, Debug)]
+pub struct Mix {
+    pub read: u64,
+    pub write: u64,
+    pub rewrite: u64,
+    pub zero: u64,
+    pub discard: u64,
+    pub relocate: u64,
+    pub replace: u64,
+    pub protect: u64,
+    pub pin: u64,
+    pub share: u64,
+    pub limit: u64,
+    pub hold: u64,
+    pub advise: u64,
+}
+
+impl Mix {
+    pub fn weights(&self) -> [u64; 13] {
+        [
+            self.read,
+            self.write,
+            self.rewrite,
+            self.zero,
+            self.discard,
+            self.relocate,
+            self.replace,
+            self.protect,
+            self.pin,
+            self.share,
+            self.limit,
+            self.hold,
+            self.advise,
+        ]
+    }
+
+    fn drawn(r: &mut Random) -> Self {
+        let mut some = |most: u64| if r.permille(600) { r.below(most + 1) } else { 0 };
+        Self {
+            read: 40,
+            write: 5 + some(60),
+            rewrite: some(20),
+            zero: some(10),
+            discard: some(6),
+            relocate: some(6),
+            replace: some(4),
+            protect: some(4),
+            pin: some(4),
+            share: some(6),
+            limit: some(4),
+            hold: some(6),
+            advise: some(6),
+        }
+    }
+}
+
+impl Config {
+    pub fn drawn(r: &mut Random) -> Self {
+        let region = r.pick(&[64, 64, 96, 128, 256, 1040]);
+        Self {
+            policy: r.pick(&["fifo", "second-chance"]),
+            prefetcher: r.pick(&["none", "readahead", "linux", "linux"]),
+            readahead: r.pick(&[2, 8, 32]),
+            limit: if r.permille(700) { r.between(8, 20) } else { r.between(8, 64) },
+            region,
+            positions: r.pick(&[64, 128]),
+            exact_prefetch_count: r.permille(400),
+            handlers: r.between(1, 3) as usize,
+            programs: r.between(1, 4) as usize,
+            operations: r.between(50, 500),
+            instant: r.permille(400),
+            latency_ns: r.pick(&[1_000, 10_000, 100_000]),
+            fails_at: r.permille(60).then(|| r.below(200)),
+            full: r.permille(300),
+            again: r.pick(&[0, 20, 200]),
+            freeze: r.pick(&[0, 10, 50, 100]),
+            freeze_steps: r.pick(&[30, 300, 1000]),
+            slow_call: r.pick(CALLS),
+            slow_ns: r.pick(&[1_000, 10_000, 100_000]),
+            duplicate: r.pick(&[0, 50, 300]),
+            sequential: r.pick(&[0, 300, 800]),
+            together: r.pick(&[0, 300, 600]),
+            mix: Mix::drawn(r),
+            tag_seed: r.next(),
+        }
+    }
+}

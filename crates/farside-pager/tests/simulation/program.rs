@@ -1,0 +1,419 @@
+//! What the program's threads do.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use farside_pager::{Pager, Place, Worker};
+
+use crate::PAGE;
+use crate::config::Config;
+use crate::model::{Model, Object, fill};
+use crate::random::Random;
+use crate::scheduler::{Scheduler, Wait};
+use crate::space::{Protection, SimSpace};
+use crate::store::SimStore;
+
+/// Longest object in pages.
+const LONGEST: u64 = 40;
+
+/// Most pages that the program pins at once.
+const MOST_PINNED: u32 = 3;
+
+/// Everything in a run.
+pub struct World {
+    pub config: Config,
+    pub scheduler: Arc<Scheduler>,
+    pub space: Arc<SimSpace>,
+    pub store: Arc<SimStore>,
+    pub pager: Pager,
+    pub model: RefCell<Model>,
+}
+
+/// One thread of the program.
+pub struct Program {
+    world: Arc<World>,
+    worker: Worker,
+    random: Random,
+    /// Object and page used last.
+    last: Option<(usize, u64)>,
+}
+
+impl Program {
+    pub fn new(world: Arc<World>, worker: Worker, random: Random) -> Self {
+        Self { world, worker, random, last: None }
+    }
+
+    pub fn run(mut self) {
+        self.allocate();
+        let weights = self.world.config.mix.weights();
+        for _ in 0..self.world.config.operations {
+            let mut at = self.random.below(weights.iter().sum());
+            let operation = weights.iter().position(|weight| {
+                let here = at < *weight;
+                at = at.saturating_sub(*weight);
+                here
+            });
+            self.operate(operation.unwrap_or(0));
+            self.world.scheduler.progress();
+            self.world.scheduler.pause();
+        }
+    }
+
+    fn operate(&mut self, operation: usize) {
+        match operation {
+            // Zeros are soon forgotten, and nothing can be learnt from them.
+            0 if self.random.permille(500) => self.write_if_zero(),
+            0 => self.use_page(|model, page, content| {
+                model.see(page, content);
+            }),
+            1 => self.write_page(Model::fresh_version),
+            2 => self.rewrite_page(),
+            3 => self.write_page(|_| 0),
+            4 => self.discard(),
+            5 => self.relocate(),
+            6 => self.replace(),
+            7 => self.protect(),
+            8 => self.pin(),
+            9 => self.share(),
+            10 => self.change_limit(),
+            11 => hold_still(&self.world, &mut self.worker),
+            _ => self.advise(),
+        }
+    }
+
+    /// An object that nobody has for himself.
+    fn pick(&mut self) -> Option<usize> {
+        let model = self.world.model.borrow();
+        let free: Vec<usize> = (0..model.objects.len())
+            .filter(|i| model.objects[*i].is_some_and(|object| !object.exclusive))
+            .collect();
+        (!free.is_empty()).then(|| self.random.pick(&free))
+    }
+
+    fn object(&self, index: usize) -> Object {
+        self.world.model.borrow().objects[index].expect("an object in use stays")
+    }
+
+    fn change(&self, index: usize, change: impl FnOnce(&mut Object)) {
+        if let Some(object) = &mut self.world.model.borrow_mut().objects[index] {
+            change(object);
+        }
+    }
+
+    /// A page to use: often the neighbour of the last one. Its object is marked as used.
+    fn pick_page(&mut self) -> Option<(usize, u64)> {
+        let last = if self.random.permille(self.world.config.sequential) {
+            self.last.map(|(index, offset)| (index, offset + 1))
+        } else if self.random.permille(self.world.config.together) {
+            self.world.model.borrow().last
+        } else {
+            None
+        };
+        let next = last.filter(|(index, offset)| {
+            let object = self.world.model.borrow().objects[*index];
+            object.is_some_and(|object| !object.exclusive && *offset < object.count)
+        });
+        let (index, offset) = match next {
+            Some(next) => next,
+            None => {
+                let index = self.pick()?;
+                (index, self.random.below(self.object(index).count))
+            }
+        };
+        self.change(index, |object| object.users += 1);
+        self.last = Some((index, offset));
+        self.world.model.borrow_mut().last = self.last;
+        Some((index, self.object(index).first + offset))
+    }
+
+    fn use_page(&mut self, operate: impl FnOnce(&mut Model, u64, &[u8])) {
+        let Some((index, page)) = self.pick_page() else { return };
+        let world = &self.world;
+        world.space.access(page, false, |content| {
+            world.scheduler.note("reads", page, first_word(content));
+            operate(&mut world.model.borrow_mut(), page, content);
+        });
+        self.change(index, |object| object.users -= 1);
+    }
+
+    fn write_page(&mut self, version: impl Fn(&mut Model) -> u64) {
+        if let Some((index, page)) = self.pick_page() {
+            self.write_at(index, page, version);
+        }
+    }
+
+    fn write_at(&self, index: usize, page: u64, version: impl Fn(&mut Model) -> u64) {
+        let world = &self.world;
+        world.space.access(page, true, |content| {
+            let mut model = world.model.borrow_mut();
+            model.see(page, content);
+            let version = version(&mut model);
+            world.scheduler.note("writes", page, version);
+            fill(content, version);
+            model.write(page, version);
+        });
+        self.change(index, |object| object.users -= 1);
+    }
+
+    fn write_if_zero(&mut self) {
+        self.use_page(|model, page, content| {
+            model.see(page, content);
+        });
+        let last = self.last.and_then(|(index, offset)| {
+            let model = self.world.model.borrow();
+            let object = model.objects[index].filter(|object| !object.exclusive)?;
+            let page = object.first + offset;
+            (offset < object.count && model.is_zero(page)).then_some((index, page))
+        });
+        if let Some((index, page)) = last {
+            self.change(index, |object| object.users += 1);
+            self.write_at(index, page, Model::fresh_version);
+        }
+    }
+
+    /// Writes what is there already.
+    fn rewrite_page(&mut self) {
+        let Some((index, page)) = self.pick_page() else { return };
+        let world = &self.world;
+        world.space.access(page, true, |content| {
+            let mut model = world.model.borrow_mut();
+            let version = model.see(page, content);
+            world.scheduler.note("rewrites", page, version);
+            model.write(page, version);
+        });
+        self.change(index, |object| object.users -= 1);
+    }
+
+    /// A part of an object.
+    fn pick_range(&mut self, object: Object) -> (u64, u64) {
+        let offset = self.random.below(object.count);
+        (object.first + offset, self.random.between(1, object.count - offset))
+    }
+
+    fn discard(&mut self) {
+        let Some(index) = self.pick() else { return };
+        let object = self.object(index);
+        if object.pins > 0 {
+            return;
+        }
+        self.change(index, |object| object.users += 1);
+        let (first, count) = self.pick_range(object);
+        let world = &self.world;
+        world.scheduler.note("discards", first, count);
+        let begun = world.model.borrow_mut().begin_discard(first, count);
+        world.pager.discard(self.address(first), count as usize * PAGE);
+        world.model.borrow_mut().end_discard(first, count, begun);
+        world.scheduler.note("has discarded", first, count);
+        self.change(index, |object| object.users -= 1);
+    }
+
+    fn address(&self, page: u64) -> usize {
+        self.world.pager.base() + page as usize * PAGE
+    }
+
+    /// Takes an object for this thread alone, if nobody uses it.
+    fn pick_alone(&mut self) -> Option<(usize, Object)> {
+        let index = self.pick()?;
+        let object = self.object(index);
+        if object.users > 0 {
+            return None;
+        }
+        self.change(index, |object| object.exclusive = true);
+        Some((index, object))
+    }
+
+    fn relocate(&mut self) {
+        let Some((index, object)) = self.pick_alone() else { return };
+        let len = object.count as usize * PAGE;
+        let world = Arc::clone(&self.world);
+        if let Some(to) = world.pager.reserve(len, PAGE) {
+            let target = ((to - world.pager.base()) / PAGE) as u64;
+            world.scheduler.note("relocates", object.first, target);
+            let from = self.address(object.first);
+            if let Err(errno) = world.pager.relocate(from, to, len) {
+                panic!("moving {object:?} to {target} failed with {errno}");
+            }
+            world.model.borrow_mut().relocate(object.first, target, object.count);
+            world.pager.release(from, len);
+            world.scheduler.note("has relocated", object.first, target);
+            self.change(index, |object| object.first = target);
+        }
+        self.change(index, |object| object.exclusive = false);
+    }
+
+    /// Frees an object and allocates another.
+    fn replace(&mut self) {
+        if let Some((index, object)) = self.pick_alone() {
+            self.world.scheduler.note("releases", object.first, object.count);
+            // Others may be given the range before the call returns.
+            self.world.model.borrow_mut().objects[index] = None;
+            self.world.model.borrow_mut().forget(object.first, object.count);
+            self.world.pager.release(self.address(object.first), object.count as usize * PAGE);
+        }
+        self.allocate();
+    }
+
+    fn allocate(&mut self) {
+        let most = (self.world.config.region / 6).min(LONGEST);
+        let count = self.random.between(1, most);
+        let align = self.random.pick(&[1, 1, 8]) * PAGE;
+        let world = &self.world;
+        let Some(addr) = world.pager.reserve(count as usize * PAGE, align) else { return };
+        let first = ((addr - world.pager.base()) / PAGE) as u64;
+        world.scheduler.note("allocates", first, count);
+        let object = Object { first, count, users: 0, exclusive: false, pins: 0 };
+        for page in first..first + count {
+            let protection = world.space.state(page as usize).protection;
+            assert_eq!(protection, Protection::ReadWrite, "page {page} is handed out protected");
+        }
+        let objects = &mut world.model.borrow_mut().objects;
+        match objects.iter().position(Option::is_none) {
+            Some(free) => objects[free] = Some(object),
+            None => objects.push(Some(object)),
+        }
+    }
+
+    fn protect(&mut self) {
+        let Some((index, object)) = self.pick_alone() else { return };
+        let (first, count) = self.pick_range(object);
+        let all = libc::PROT_READ | libc::PROT_WRITE;
+        let prot = self.random.pick(&[libc::PROT_NONE, libc::PROT_READ, all, all]);
+        let len = count as usize * PAGE;
+        self.world.pager.protect(self.address(first), len, prot).expect("the range is mapped");
+        self.change(index, |object| object.exclusive = false);
+    }
+
+    /// The kernel holds a page for a while, and writes to it meanwhile.
+    fn pin(&mut self) {
+        let Some((index, page)) = self.pick_page() else { return };
+        let world = &self.world;
+        let pinned: u32 = world.model.borrow().objects.iter().flatten().map(|o| o.pins).sum();
+        let discarding = self.object(index).users > 1;
+        let pinned = pinned < MOST_PINNED && !discarding && {
+            self.change(index, |object| object.pins += 1);
+            let granted = world.space.access(page, true, |_| world.space.pin(page, true));
+            if granted {
+                world.scheduler.note("pins", page, 0);
+            } else {
+                self.change(index, |object| object.pins -= 1);
+            }
+            granted
+        };
+        if pinned {
+            for _ in 0..self.random.between(1, 30) {
+                world.scheduler.wait(Wait::Until(world.scheduler.now() + 500));
+                let version = world.model.borrow_mut().fresh_version();
+                world.space.write_pinned(page, |content| fill(content, version));
+                world.model.borrow_mut().write(page, version);
+            }
+            world.space.pin(page, false);
+            world.scheduler.note("unpins", page, 0);
+            self.change(index, |object| object.pins -= 1);
+        }
+        self.change(index, |object| object.users -= 1);
+    }
+
+    fn share(&mut self) {
+        if let Some((index, page)) = self.pick_page() {
+            self.world.space.share(page);
+            self.change(index, |object| object.users -= 1);
+        }
+    }
+
+    fn advise(&mut self) {
+        let Some(index) = self.pick() else { return };
+        let (first, count) = self.pick_range(self.object(index));
+        let (addr, len) = (self.address(first), count as usize * PAGE);
+        if self.random.permille(500) {
+            self.world.pager.will_need(addr, len);
+        } else {
+            self.world.pager.cold(addr, len);
+        }
+    }
+
+    fn change_limit(&mut self) {
+        let limit = self.random.between(8, 64);
+        let world = &self.world;
+        world.scheduler.note("limit", limit, 0);
+        world.pager.set_limit_bytes(limit * PAGE as u64);
+        if self.random.permille(500) {
+            world.scheduler.pause();
+            let _inside = world.pager.enter();
+            world.or_stop(world.pager.shrink_to_limit(&mut self.worker));
+        }
+    }
+}
+
+impl World {
+    /// Ends the run if the far store failed, as the runtime ends the program.
+    pub fn or_stop<T>(&self, result: Result<T, farside_far::FarError>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                assert!(self.store.failed(), "the pager fails by itself: {error}");
+                self.scheduler.stop();
+                self.scheduler.pause();
+                None
+            }
+        }
+    }
+}
+
+fn first_word(content: &[u8]) -> u64 {
+    content[..8].iter().rev().fold(0, |v, b| v << 8 | u64::from(*b))
+}
+
+/// Keeps everybody out of the pager, as a fork does, and compares the whole of it with the model.
+pub fn hold_still(world: &World, worker: &mut Worker) {
+    world.pager.close_gate();
+    world.scheduler.note("holds still", 0, 0);
+    while world.or_stop(world.pager.complete_oldest(worker)) == Some(true) {}
+    check_frames(world);
+    if !world.store.lost() {
+        check_contents(world);
+    }
+    world.pager.open_gate();
+}
+
+/// Frames are where the pager thinks they are, and guarded where it must see writes.
+pub fn check_frames(world: &World) {
+    for (page, place) in world.pager.inspect().pages.iter().enumerate() {
+        let state = world.space.state(page);
+        match place {
+            Place::Resident { writable } => {
+                assert!(state.present, "page {page} is resident, but not there");
+                assert!(*writable || state.guarded, "writes to page {page} would go unseen");
+            }
+            Place::Watched { position } => {
+                assert!(!state.present, "page {page} is watched, but mapped");
+                assert!(world.space.in_area(*position), "page {page} has no frame");
+            }
+            Place::Busy => panic!("page {page} stays in transition"),
+            _ => assert!(!state.present, "page {page} is {place:?}, but mapped"),
+        }
+    }
+}
+
+/// Compares the content of all allocated pages, wherever they are, with the model.
+pub fn check_contents(world: &World) {
+    let places = world.pager.inspect().pages;
+    let model = world.model.borrow();
+    for object in model.objects.iter().flatten().filter(|object| !object.exclusive) {
+        for page in object.first..object.first + object.count {
+            let place = places[page as usize];
+            let content = match place {
+                Place::Untouched | Place::Zero => vec![0; PAGE],
+                Place::Far => world.store.content(page).map_or_else(Vec::new, Vec::from),
+                Place::Watched { position } => {
+                    world.space.content(crate::arena::REGION + position as usize)
+                }
+                Place::Resident { .. } => world.space.content(page as usize),
+                Place::Busy | Place::Foreign => panic!("page {page} is {place:?} while held still"),
+            };
+            assert!(!content.is_empty(), "page {page} is far, but not stored");
+            if let Err(wrong) = model.allows(page, &content) {
+                panic!("{place:?}: {wrong}");
+            }
+        }
+    }
+}
