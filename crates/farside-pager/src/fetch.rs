@@ -198,13 +198,36 @@ impl Pager {
             self.budget.give(count);
             return Err(error);
         }
-        let protect = self.writes.protect_next();
-        self.copy_pages(first, w.bounce(count as usize), protect);
+        self.land(w.bounce(count as usize), first, demanded);
+        Ok(())
+    }
+
+    /// Ends the fetch of owned pages whose content has arrived in local memory.
+    fn land(&self, bytes: &[u8], first: u64, demanded: Option<u64>) {
+        let count = (bytes.len() / PAGE) as u64;
         self.count_fetched(count, demanded, first);
+        let watched = (0..self.pages_to_watch(count, demanded))
+            .take_while(|i| self.keep_unmapped(bytes, first, count - 1 - i))
+            .count() as u64;
+        let mapped = count - watched;
+        let protect = self.writes.protect_next();
+        self.copy_pages(first, &bytes[..mapped as usize * PAGE], protect);
         let word = Word::new(State::Resident).with_stored();
         let word = if protect { word } else { word.with_writable() };
-        self.publish_resident(first, count, word, Self::arrival(demanded));
-        Ok(())
+        self.publish_resident(first, mapped, word, Self::arrival(demanded));
+    }
+
+    /// Puts one fetched page into the frame area instead of the region; false if there is no room.
+    fn keep_unmapped(&self, bytes: &[u8], first: u64, index: u64) -> bool {
+        let Some(place) = self.area.take_empty(1) else { return false };
+        let at = index as usize * PAGE;
+        let there = self.area.address(place.start);
+        if self.space.copy_in(there, &bytes[at..at + PAGE], false).is_err() {
+            self.area.leave_empty(place);
+            return false;
+        }
+        self.publish_watched(first + index, place.start);
+        true
     }
 
     /// Brings in as many owned pages as `run` has spare frames, by moving these in.
@@ -242,7 +265,7 @@ impl Pager {
             return count - u64::from(demanded.is_some());
         }
         let runs = self.runs.fetch_add(1, Relaxed);
-        u64::from(count >= 16 && runs.is_multiple_of(SAMPLE_EVERY))
+        u64::from(count > 1 && runs.is_multiple_of(SAMPLE_EVERY))
     }
 
     /// Ends the transition of a prefetched page whose frame stays in the frame area.
@@ -335,10 +358,7 @@ impl Pager {
         if let Err(error) = self.store.finish_read(flight.ticket, w.bounce(count as usize)) {
             return self.restore_far(first, count, error);
         }
-        self.copy_pages(first, w.bounce(count as usize), true);
-        self.count_fetched(count, None, first);
-        let word = Word::new(State::Resident).with_stored();
-        self.publish_resident(first, count, word, |_| Arrival::Prefetch);
+        self.land(w.bounce(count as usize), first, None);
         Ok(())
     }
 }

@@ -215,7 +215,7 @@ impl Pager {
         while at < scratch.victims.len() {
             let rest = &scratch.victims[at..];
             let owned = rest[0];
-            self.count_unused(owned.word);
+            self.count_unused(owned.page, owned.word);
             at += match owned.word.state() {
                 State::Watched => {
                     let run = Run { start: owned.word.position(), count: 1 };
@@ -254,9 +254,10 @@ impl Pager {
         Ok(gained)
     }
 
-    fn count_unused(&self, word: Word) {
+    fn count_unused(&self, page: u64, word: Word) {
         if word.prefetched() && word.state() == State::Watched {
             Counters::add(&self.counters.prefetched_unused, 1);
+            self.lock_prefetcher().unused(PageId(page));
         }
     }
 
