@@ -81,6 +81,11 @@ impl Pager {
     pub fn discard(&self, addr: usize, len: usize) {
         let _inside = self.gate.enter();
         let (first, end) = self.span(addr, len);
+        self.discard_pages(first, end);
+    }
+
+    /// [`discard`](Self::discard) for a thread that is inside the gate.
+    fn discard_pages(&self, first: u64, end: u64) {
         let mut forgotten = 0;
         for (start, stop) in self.table.touched_stretches(first, end) {
             let mut at = start;
@@ -172,7 +177,7 @@ impl Pager {
         memory::protect(addr, len, prot, REGION).map_err(|error| error.errno)
     }
 
-    /// Moves the content of a range to another that holds nothing, without fetching any of it.
+    /// Moves the content of a range to another, whose content is lost, without fetching any of it.
     pub fn relocate(&self, from: usize, to: usize, len: usize) -> Result<(), i32> {
         let _inside = self.gate.enter();
         let (first, end) = self.span(from, len);
@@ -201,11 +206,22 @@ impl Pager {
             _ => {}
         }
         let there = self.table.load(to);
-        if there.state() != State::Untouched || !self.table.exchange(to, there, busy) {
-            return if there.state() == State::Busy { Ok(false) } else { Err(libc::EFAULT) };
+        match there.state() {
+            State::Untouched => {}
+            State::Busy => return Ok(false),
+            State::Foreign => return Err(libc::EFAULT),
+            // A fault nearby may have populated the target, at any time.
+            _ => {
+                drop(policy);
+                self.discard_pages(to, to + 1);
+                return Ok(false);
+            }
+        }
+        if !self.table.exchange(to, there, busy) {
+            return Ok(false);
         }
         let Some(word) = self.table.claim(from, word, busy) else {
-            self.table.publish(to, Word::new(State::Untouched));
+            self.publish_absent(to, Word::new(State::Untouched));
             return Ok(false);
         };
         self.table.mark_blocks(to, to + 1, BLOCK_TOUCHED);
