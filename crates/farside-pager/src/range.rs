@@ -228,7 +228,7 @@ impl Pager {
             return Relocated::Occupied;
         }
         let Some(word) = self.table.claim(from, word, busy) else {
-            self.table.publish(to, Word::new(State::Untouched));
+            self.publish_absent(to, Word::new(State::Untouched));
             return Relocated::Busy(from);
         };
         self.table.mark_blocks(to, to + 1, BLOCK_TOUCHED);

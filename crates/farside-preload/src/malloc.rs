@@ -247,7 +247,7 @@ unsafe fn resize_large(pointer: *mut c_void, size: usize) -> *mut c_void {
         let movable = far::contains(to) && to.is_multiple_of(PAGE);
         let moved = far::pager().filter(|_| movable).is_some_and(|pager| {
             thread::as_runtime(|| {
-                // Recycled memory may hold old content, and content moves only onto nothing.
+                // Old content goes in one step; the move would drop it page by page.
                 pager.discard(to, old);
                 pager.relocate(from, to, old).is_ok()
             })

@@ -6,9 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// Where the supervisor is; the stand-in takes any value.
-pub const CONTROL: &str = "stand-in";
-
 /// No program here needs as long, in seconds.
 const TIMEOUT: &str = "300";
 
@@ -19,9 +16,15 @@ pub enum Run {
     Plain,
     /// Under the library, without far memory.
     Local,
-    /// On far memory.
+    /// On far memory, all of which may be local.
     Far,
+    /// On far memory with room for little of it.
+    Tight,
 }
+
+/// Local limits of the two far runs.
+const ROOMY: &str = "4G";
+const TIGHT: &str = "8M";
 
 /// What a run left.
 #[derive(PartialEq, Eq)]
@@ -60,23 +63,65 @@ impl Compiler {
 }
 
 /// The library under test, in the profile of the test.
+pub fn library() -> PathBuf {
+    built().join("libfarside.so")
+}
+
+/// Where the library and the command are built.
 ///
-/// Cargo does not build a shared object for the tests beside it, as they cannot link with it.
-pub fn library() -> &'static Path {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
+/// Cargo builds neither for the tests beside the library: they cannot link with a shared object.
+fn built() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
         let test = std::env::current_exe().unwrap();
         let profile = test.ancestors().nth(2).unwrap();
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME")]);
+        build.args([
+            "build",
+            "--quiet",
+            "--package",
+            "farside-preload",
+            "--package",
+            "farside-cli",
+        ]);
         build.arg("--target-dir").arg(profile.parent().unwrap());
         if profile.ends_with("release") {
             build.arg("--release");
         }
         let status = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap();
         assert!(status.success(), "cannot build the library");
-        profile.join("libfarside.so")
+        profile.to_owned()
     })
+}
+
+/// `farside run` with the library under test and a state of its own.
+pub fn farside(limit: &str) -> Command {
+    let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join("state");
+    let mut command = Command::new("timeout");
+    command.arg("--signal=KILL").arg(TIMEOUT).arg(built().join("farside"));
+    command.args(["run", "--quiet", "--local", limit, "--"]);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("FARSIDE_") {
+            command.env_remove(name);
+        }
+    }
+    command.env("FARSIDE_PRELOAD", library()).env("XDG_STATE_HOME", state);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Whether this machine lets programs run on far memory; says why not.
+pub fn far_memory_works(test: &str) -> bool {
+    static WORKS: OnceLock<Option<String>> = OnceLock::new();
+    let reason = WORKS.get_or_init(|| {
+        let output = farside(ROOMY).arg("true").output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        (!output.status.success()).then_some(message)
+    });
+    if let Some(reason) = reason {
+        println!("{test} skipped: no far memory here: {reason}");
+    }
+    reason.is_none()
 }
 
 /// The directory of the test programs' sources.
@@ -108,16 +153,19 @@ pub fn compile(compiler: Compiler, source: &str, flags: &[&str]) -> PathBuf {
 
 /// Runs a program to its end.
 pub fn run(way: Run, program: &str, args: &[&str]) -> Outcome {
-    let mut command = Command::new("timeout");
-    command.arg("--signal=KILL").arg(TIMEOUT);
-    // `env` sets the library for the program alone.
-    command.arg("env");
-    if way != Run::Plain {
-        command.arg(format!("LD_PRELOAD={}", library().display()));
-    }
-    if way == Run::Far {
-        command.arg(format!("FARSIDE_CONTROL={CONTROL}"));
-    }
+    let mut command = match way {
+        Run::Plain | Run::Local => {
+            let mut command = Command::new("timeout");
+            // `env` sets the library for the program alone.
+            command.arg("--signal=KILL").arg(TIMEOUT).arg("env");
+            if way == Run::Local {
+                command.arg(format!("LD_PRELOAD={}", library().display()));
+            }
+            command
+        }
+        Run::Far => farside(ROOMY),
+        Run::Tight => farside(TIGHT),
+    };
     let output = command.arg(program).args(args).stdin(Stdio::null()).output().unwrap();
     Outcome { code: output.status.code(), stdout: output.stdout, stderr: output.stderr }
 }
