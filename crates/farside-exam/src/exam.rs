@@ -60,7 +60,7 @@ pub fn farside() -> PathBuf {
 
 /// Footprints below this are not expected to be evicted from: the least limit that works may be above
 /// a tenth of them.
-const LEAST_TELLING_FOOTPRINT: u64 = 32 << 20;
+const LEAST_TELLING_FOOTPRINT: u64 = 12 << 20;
 
 /// The exam of one program, in temporary directories of its own.
 #[derive(Debug)]

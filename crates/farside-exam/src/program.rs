@@ -193,9 +193,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if !self.done {
-            self.kill_group();
-        }
+        // Also after the end of what was started: its children may be left.
+        self.kill_group();
     }
 }
 

@@ -9,7 +9,7 @@ fn sqlite_shell() {
     }
     let exam = Exam::new("sqlite3");
     let script = exam.input("script.sql");
-    let rows = pick(300_000, 5_000_000);
+    let rows = pick(60_000, 2_000_000);
     let text = format!(
         "pragma cache_size = -2000000; pragma temp_store = memory;\n\
          create table item (id integer primary key, name text, size integer);\n\
