@@ -21,8 +21,8 @@ use crate::store::{Link, SimStore};
 /// How long the completer sleeps between two looks.
 const LOOK_NS: u64 = 3_000;
 
-/// Runs a seed; returns what the pager counted, or says what was wrong.
-pub fn run(arena: Arena, seed: u64) -> Result<Snapshot, String> {
+/// Runs a seed; returns what the pager counted, or says what was wrong and shows the last events.
+pub fn run(arena: Arena, seed: u64, shown: usize) -> Result<Snapshot, String> {
     let mut random = Random::new(seed);
     let config = Config::drawn(&mut random);
     let counters: &'static Counters = Box::leak(Box::default());
@@ -32,7 +32,7 @@ pub fn run(arena: Arena, seed: u64) -> Result<Snapshot, String> {
     let scheduler = Arc::clone(&world.scheduler);
     let sound = scheduler.run(bodies, || space.check_limit());
     if !sound {
-        scheduler.print_events();
+        scheduler.print_events(shown);
         println!("{:?}", world.config);
         return Err("the run failed as shown above".into());
     }
@@ -89,10 +89,15 @@ fn actors(world: &Arc<World>, arena: Arena, random: &mut Random) -> Vec<NewActor
         list.push(actor(format!("program {i}"), true, Box::new(move || program.run())));
     }
     let (here, mut w, left) = (Arc::clone(world), worker(), Arc::clone(&handlers_left));
-    let complete = Box::new(move || complete(&here, &mut w, &left));
+    let completed = Arc::new(Cell::new(false));
+    let done = Arc::clone(&completed);
+    let complete = Box::new(move || {
+        complete(&here, &mut w, &left);
+        done.set(true);
+    });
     list.push(actor("completer".into(), false, complete));
     let (world, mut w) = (Arc::clone(world), worker());
-    let finish = Box::new(move || finish(&world, &mut w, &handlers_left));
+    let finish = Box::new(move || finish(&world, &mut w, &completed));
     list.push(actor("finish".into(), false, finish));
     list
 }
@@ -140,8 +145,8 @@ fn complete(world: &World, worker: &mut Worker, handlers_left: &Cell<usize>) {
 }
 
 /// Waits until all is quiet, and compares everything with everything.
-fn finish(world: &World, worker: &mut Worker, handlers_left: &Cell<usize>) {
-    while handlers_left.get() > 0 {
+fn finish(world: &World, worker: &mut Worker, completed: &Cell<bool>) {
+    while !completed.get() {
         world.scheduler.wait(Wait::Until(world.scheduler.now() + LOOK_NS));
     }
     hold_still(world, worker);
