@@ -114,12 +114,12 @@ static void alignments(void)
             free(q);
             free(r);
         }
-    void *kept = &huge, *p = kept;
-    errno = 78;
+    static int here;
+    void *kept = &here, *p = kept;
     CHECK(posix_memalign(&p, 3, 8) == EINVAL && p == kept);
     CHECK(posix_memalign(&p, 4, 8) == EINVAL && posix_memalign(&p, 0, 8) == EINVAL);
     CHECK(posix_memalign(&p, 24, 8) == EINVAL);
-    CHECK(posix_memalign(&p, 64, huge - 128) == ENOMEM && p == kept && errno == 78);
+    CHECK(posix_memalign(&p, 64, huge - 128) == ENOMEM && p == kept);
     p = memalign(48, 100);
     CHECK(p && (uintptr_t)p % 64 == 0);
     free(p);

@@ -114,7 +114,7 @@ static void files(void)
     CHECK(pread(fd, block, 1, 3 * PAGE) == 1 && block[0] == '!');
     CHECK(mprotect(p + 2 * PAGE, 4 * PAGE, PROT_READ) == 0 && mprotect(p, 16 * PAGE, RW) == 0);
     CHECK(mmap(p + 6 * PAGE, 4 * PAGE, RW, MAP_PRIVATE | MAP_FIXED, fd, 0) == p + 6 * PAGE);
-    CHECK(p[5 * PAGE] == '!' && p[6 * PAGE] == 'A' && p[9 * PAGE] == 'D' && p[10 * PAGE] == 'x');
+    CHECK(p[5 * PAGE] == '!' && p[6 * PAGE] == 'A' && p[9 * PAGE + 1] == 'D' && p[10 * PAGE] == 'x');
     /* A mapping that cannot be made leaves something usable behind. */
     CHECK(mmap(p, PAGE, RW, MAP_SHARED | MAP_FIXED, -1, 0) == MAP_FAILED && errno == EBADF);
     /* Memory over the files again, then all of it gone in one call. */

@@ -84,7 +84,7 @@ int main(void)
     pthread_t thread[3];
     for (uintptr_t i = 0; i < 3; i++)
         CHECK(pthread_create(&thread[i], NULL, churn, (void *)(i + 1)) == 0);
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 30; i++) {
         child = fork();
         if (child == 0) {
             child_work(kept, n, i % 10 == 0);
@@ -92,7 +92,7 @@ int main(void)
         }
         CHECK(wait_for(child) == i && all_bytes(kept, 'k', n));
     }
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 10; i++) {
         child = vfork();
         if (child == 0) {
             execl("/bin/sh", "sh", "-c", "exit 3", (char *)NULL);

@@ -80,7 +80,7 @@ static void write_barrier(void)
     barrier = NULL;
 }
 
-static volatile char *on_stack;
+static volatile uintptr_t on_stack;
 
 static void on_signal(int signal)
 {
@@ -88,7 +88,7 @@ static void on_signal(int signal)
     volatile char local[2000];
     for (size_t i = 0; i < sizeof local; i++)
         local[i] = (char)i;
-    on_stack = local;
+    on_stack = (uintptr_t)local;
 }
 
 static void *alternate_stack(void *argument)
@@ -99,7 +99,7 @@ static void *alternate_stack(void *argument)
     CHECK(stack.ss_sp && sigaltstack(&stack, NULL) == 0);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
     CHECK(sigaction(SIGUSR1, &action, NULL) == 0 && raise(SIGUSR1) == 0);
-    CHECK(on_stack > (char *)stack.ss_sp && on_stack < (char *)stack.ss_sp + size);
+    CHECK(on_stack > (uintptr_t)stack.ss_sp && on_stack < (uintptr_t)stack.ss_sp + size);
     CHECK(sigaltstack(&off, NULL) == 0);
     free(stack.ss_sp);
     return NULL;

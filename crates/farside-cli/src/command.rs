@@ -12,7 +12,7 @@ use farside_pager::settings::Settings;
 use farside_policy::{prefetch, replacement};
 
 use crate::options::{Given, Layer, Options, Origin};
-use crate::{Failure, doctor, generate, node, run, top};
+use crate::{Failure, bench, doctor, generate, node, run, top};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -50,14 +50,8 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Measure this machine.
-    Bench {
-        /// What to measure: mechanisms or paging.
-        name: String,
-        /// Print an array of objects instead of a table.
-        #[arg(long)]
-        json: bool,
-    },
+    /// Measure this machine, and what Farside makes of it.
+    Bench(bench::BenchArgs),
     /// Serve far pages; started by `farside run`.
     #[command(hide = true)]
     Node(node::Arguments),
@@ -184,15 +178,11 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Run(arguments) => run::run(&arguments.options()?, &arguments.command),
         Verb::Doctor { json } => doctor::doctor(json),
         Verb::Top { once, json } => top::top(once, json),
-        Verb::Bench { name, json } => bench(&name, json),
+        Verb::Bench(arguments) => Ok(bench::run(arguments)),
         Verb::Node(arguments) => node::node(&arguments),
         Verb::Completions { shell } => generate::completions(shell),
         Verb::Man { directory } => generate::manual(&directory),
     }
-}
-
-fn bench(name: &str, _json: bool) -> Result<ExitCode, Failure> {
-    Err(Failure::usage(format!("bench {name}: this build has no benchmarks")))
 }
 
 /// Help and version are printed as they are; anything else becomes one line.

@@ -57,6 +57,8 @@ pub struct Service {
     duties: Vec<Duty>,
     served: AtomicU64,
     raised: AtomicBool,
+    /// Threads that have all they need.
+    ready: AtomicU32,
 }
 
 /// A processor's handler.
@@ -81,11 +83,17 @@ impl Service {
             duties,
             served: AtomicU64::new(0),
             raised: AtomicBool::new(false),
+            ready: AtomicU32::new(0),
         }
     }
 
-    /// Starts the threads. Called at start-up and again in a forked child.
+    /// Starts the threads, and waits until all are ready. Called at start-up and again in a forked
+    /// child.
+    ///
+    /// Once ready they serve forks without allocating; a process that forked before would hold the
+    /// allocator's lock while it waits for a thread that needs it.
     pub fn start_threads(&'static self) -> std::io::Result<()> {
+        self.ready.store(0, Ordering::Relaxed);
         let mask = thread::block_signals();
         let here = thread::processor();
         let first = self.duties.iter().position(|duty| duty.processor == here).unwrap_or(0);
@@ -97,7 +105,20 @@ impl Service {
         result = result.and_then(|()| self.spawn(c"farside-watch", move || self.keep_watch()));
         result = result.and_then(|()| self.spawn(c"farside-fetch", move || self.complete()));
         thread::restore_signals(&mask);
-        result
+        result?;
+        let all = self.duties.len() as u32 + 2;
+        loop {
+            let ready = self.ready.load(Ordering::Acquire);
+            if ready == all {
+                return Ok(());
+            }
+            thread::futex_wait(&self.ready, ready, None);
+        }
+    }
+
+    fn say_ready(&self) {
+        self.ready.fetch_add(1, Ordering::Release);
+        thread::futex_wake(&self.ready, 1);
     }
 
     fn spawn(
@@ -128,10 +149,11 @@ impl Service {
     fn handle(&self, index: usize) {
         let duty = &self.duties[index];
         duty.thread.store(thread::id(), Ordering::Relaxed);
+        let mut desk = Desk::new(self);
+        self.say_ready();
         // Without binding or class the handler is slower, not wrong.
         let _ = thread::bind_to(duty.processor);
         let _ = thread::set_class(0, Class::Idle);
-        let mut desk = Desk::new(self);
         loop {
             while duty.on.load(Ordering::Acquire) == 0 {
                 thread::futex_wait(&duty.on, 0, None);
@@ -169,6 +191,7 @@ impl Service {
         let mut desk = Desk::new(self);
         let (mut last_served, mut last_change) = (0, 0);
         let mut raised_until = 0;
+        self.say_ready();
         loop {
             let now = thread::now_ns();
             let served = self.served.load(Ordering::Relaxed);
@@ -218,6 +241,7 @@ impl Service {
     /// Body of the completer: maps prefetched pages when they arrive.
     fn complete(&self) {
         let mut worker = self.worker().unwrap_or_else(|error| stop(&FarError::Os(error)));
+        self.say_ready();
         loop {
             let seen = self.pager.flights.signal();
             match self.pager.work_ahead(&mut worker) {

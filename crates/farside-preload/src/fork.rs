@@ -1,15 +1,14 @@
 //! `fork`: every lock of this library is free, and its data whole, in both processes.
 //!
 //! Handlers registered first run last before a `fork` and first after it. Ours are registered before
-//! the allocator's, so that the locks are taken in their order, the allocator's first, and so that
-//! the pager is stopped for the shortest time. Neither the pager nor anything else in these handlers
-//! may use the program's allocator, whose locks this thread holds.
+//! the allocator's, so that the locks are taken in their order, the allocator's first, and the pager
+//! stands still for the shortest time. Neither the pager nor anything else in these handlers may use
+//! the program's allocator, whose locks this thread holds.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use crate::mmap::SPACE;
-use crate::{brk, far, runtime_heap, start, sys, thread};
+use crate::{far, runtime_heap, start, sys, thread};
 
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
@@ -25,17 +24,16 @@ pub fn register() {
     }
 }
 
-/// The forking thread's blocked signals: a handler that ran while the locks are held would wait for
-/// its own thread.
+/// The forking thread's blocked signals: a handler that ran meanwhile would wait at the closed gate
+/// for its own thread.
 static SIGNALS: AtomicU64 = AtomicU64::new(0);
 
 unsafe extern "C" fn prepare() {
     let signals = sys::set_signal_mask(!0);
-    brk::BREAK.hold_for_fork();
+    thread::close_runtime();
     SIGNALS.store(signals, Relaxed);
-    SPACE.hold_for_fork();
     if let Some(service) = far::service() {
-        thread::as_runtime(|| service.before_fork());
+        thread::in_runtime_state(|| service.before_fork());
     }
     runtime_heap::before_fork();
 }
@@ -43,7 +41,7 @@ unsafe extern "C" fn prepare() {
 unsafe extern "C" fn in_parent() {
     runtime_heap::after_fork();
     if let Some(service) = far::service() {
-        thread::as_runtime(|| service.after_fork_in_parent());
+        thread::in_runtime_state(|| service.after_fork_in_parent());
     }
     release();
 }
@@ -51,7 +49,7 @@ unsafe extern "C" fn in_parent() {
 unsafe extern "C" fn in_child() {
     runtime_heap::after_fork();
     if let Some(service) = far::service() {
-        thread::as_runtime(|| start::go_on_in_child(service));
+        thread::in_runtime_state(|| start::go_on_in_child(service));
     }
     release();
 }
@@ -59,10 +57,6 @@ unsafe extern "C" fn in_child() {
 /// Gives back what [`prepare`] took.
 fn release() {
     let signals = SIGNALS.load(Relaxed);
-    // SAFETY: `prepare` took them in this thread, or in the one of which this is the copy.
-    unsafe {
-        SPACE.release_after_fork();
-        brk::BREAK.release_after_fork();
-    }
+    thread::open_runtime();
     sys::set_signal_mask(signals);
 }

@@ -1,4 +1,4 @@
-//! A lock that can be held across `fork`.
+//! A lock that can be held across `fork`, and the gate that keeps threads out of the runtime meanwhile.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -61,7 +61,7 @@ impl<T> Lock<T> {
 
     fn release(&self) {
         if self.word.swap(FREE, Release) == HELD_AND_WANTED {
-            sys::futex_wake(&self.word);
+            sys::futex_wake(&self.word, 1);
         }
     }
 }
@@ -86,3 +86,64 @@ impl<T> Drop for Held<'_, T> {
         self.0.release();
     }
 }
+
+const CLOSED: u32 = 1 << 31;
+
+/// Many threads may be inside at once; whoever closes the gate waits until all have left, and nobody
+/// enters until it is opened.
+pub struct Gate(AtomicU32);
+
+impl Gate {
+    /// An open gate with nobody inside.
+    pub const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// Enters, waiting while the gate is closed.
+    pub fn enter(&self) {
+        let mut word = self.0.load(Relaxed);
+        loop {
+            if word & CLOSED != 0 {
+                sys::futex_wait(&self.0, word);
+                word = self.0.load(Relaxed);
+                continue;
+            }
+            match self.0.compare_exchange_weak(word, word + 1, Acquire, Relaxed) {
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Leaves; the closer may be waiting for it.
+    pub fn leave(&self) {
+        if self.0.fetch_sub(1, Release) == CLOSED + 1 {
+            sys::futex_wake(&self.0, ALL);
+        }
+    }
+
+    /// Closes the gate and waits until nobody is inside. Closers exclude each other.
+    pub fn close(&self) {
+        let mut word = self.0.fetch_or(CLOSED, Acquire);
+        while word & CLOSED != 0 {
+            sys::futex_wait(&self.0, word);
+            word = self.0.fetch_or(CLOSED, Acquire);
+        }
+        loop {
+            let word = self.0.load(Acquire);
+            if word == CLOSED {
+                return;
+            }
+            sys::futex_wait(&self.0, word);
+        }
+    }
+
+    /// Opens the gate: by the thread that closed it, or the child's copy of that thread.
+    pub fn open(&self) {
+        self.0.store(0, Release);
+        sys::futex_wake(&self.0, ALL);
+    }
+}
+
+/// Number of sleepers to wake: every one.
+const ALL: u32 = i32::MAX as u32;

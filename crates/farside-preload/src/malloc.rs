@@ -245,9 +245,13 @@ unsafe fn resize_large(pointer: *mut c_void, size: usize) -> *mut c_void {
         }
         let (from, to) = (pointer as usize, new as usize);
         let movable = far::contains(to) && to.is_multiple_of(PAGE);
-        let moved = far::pager()
-            .filter(|_| movable)
-            .is_some_and(|pager| thread::as_runtime(|| pager.relocate(from, to, old).is_ok()));
+        let moved = far::pager().filter(|_| movable).is_some_and(|pager| {
+            thread::as_runtime(|| {
+                // Recycled memory may hold old content, and content moves only onto nothing.
+                pager.discard(to, old);
+                pager.relocate(from, to, old).is_ok()
+            })
+        });
         if !moved {
             new.copy_from_nonoverlapping(pointer, old);
         }

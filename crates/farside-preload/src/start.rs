@@ -1,6 +1,7 @@
 //! Start-up: what runs before the program's `main`.
 
 use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI32, AtomicU32};
 
@@ -55,15 +56,19 @@ fn open_far_memory(control: &str) -> Result<(), String> {
     let joined = join(control, None)?;
     let counters = map_counters(&joined)?;
     SESSION.store(joined.session.into_raw_fd(), Relaxed);
+    CONTROL.get_or_init(|| control.to_owned());
     let store = |pages| {
         Embedded::connect(joined.node, &url, pages)
             .map(|store| Box::new(store) as Box<dyn FarStore>)
     };
-    let service = farside_pager::start(&settings, counters, store, || ())
+    let service = farside_pager::start(&settings, counters, store, thread::join_runtime)
         .map_err(|error| error.to_string())?;
     far::open(service);
     Ok(())
 }
+
+/// The supervisor's name, kept because the program may change its environment.
+static CONTROL: OnceLock<String> = OnceLock::new();
 
 /// The connection that tells the supervisor that this process lives.
 static SESSION: AtomicI32 = AtomicI32::new(-1);
@@ -112,12 +117,12 @@ pub fn go_on_in_child(service: &'static Service) {
 }
 
 fn rejoin(service: &'static Service) -> Result<(), String> {
-    let control = std::env::var(env::CONTROL).map_err(|error| error.to_string())?;
+    let control = CONTROL.get().ok_or("there is no run to join")?;
     let parent = PROCESS.load(Relaxed);
     PROCESS.store(std::process::id(), Relaxed);
     // SAFETY: the inherited session is the parent's; its number is not used again.
     drop(unsafe { OwnedFd::from_raw_fd(SESSION.load(Relaxed)) });
-    let joined = join(&control, Some(parent))?;
+    let joined = join(control, Some(parent))?;
     let counters = map_counters(&joined)?;
     SESSION.store(joined.session.into_raw_fd(), Relaxed);
     service.pager().counters().hand_over(counters);

@@ -116,11 +116,11 @@ pub fn futex_wait(word: &std::sync::atomic::AtomicU32, expected: u32) {
         call(libc::SYS_futex, [word.as_ptr() as usize, op as usize, expected as usize, 0, 0, 0]);
 }
 
-/// Wakes one sleeper on `word`.
-pub fn futex_wake(word: &std::sync::atomic::AtomicU32) {
+/// Wakes up to `count` sleepers on `word`.
+pub fn futex_wake(word: &std::sync::atomic::AtomicU32, count: u32) {
     let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
     // The only possible errors are about the address, which is valid.
-    let _ = call(libc::SYS_futex, [word.as_ptr() as usize, op as usize, 1, 0, 0, 0]);
+    let _ = call(libc::SYS_futex, [word.as_ptr() as usize, op as usize, count as usize, 0, 0, 0]);
 }
 
 /// A set of signals in the kernel's own format.

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::lock::Gate;
 use crate::{runtime_heap, sys};
 
 /// The thread has not allocated yet: its first allocation decides where its memory comes from.
@@ -85,19 +86,45 @@ pub fn in_runtime() -> bool {
     state() == RUNTIME
 }
 
-/// Runs `f` as a part of the runtime: it gets local memory, `errno` stays as it was, and no signal
-/// handler of the program runs meanwhile, because a handler that maps memory would wait for a lock
-/// its own thread holds.
+/// Closed while the process forks: nobody is in the pager then, and none of its locks is held.
+static GATE: Gate = Gate::new();
+
+/// Runs `f` as a part of the runtime: it gets local memory, `errno` stays as it was, no fork happens
+/// meanwhile, and no signal handler of the program runs, because a handler that maps memory would wait
+/// for a lock its own thread holds. Not to be nested.
 pub fn as_runtime<R>(f: impl FnOnce() -> R) -> R {
+    let saved_signals = sys::set_signal_mask(!0);
+    GATE.enter();
+    let result = in_runtime_state(f);
+    GATE.leave();
+    sys::set_signal_mask(saved_signals);
+    result
+}
+
+/// Runs `f` with local memory and puts `errno` back.
+pub fn in_runtime_state<R>(f: impl FnOnce() -> R) -> R {
     let saved_errno = sys::errno();
     let saved_state = state();
-    let saved_signals = sys::set_signal_mask(!0);
     set_state(RUNTIME);
     let result = f();
     set_state(saved_state);
-    sys::set_signal_mask(saved_signals);
     sys::set_errno(saved_errno);
     result
+}
+
+/// Waits until no thread is in [`as_runtime`] and keeps others out, for a fork by this thread.
+pub fn close_runtime() {
+    GATE.close();
+}
+
+/// Ends what [`close_runtime`] began, in the parent and in the child.
+pub fn open_runtime() {
+    GATE.open();
+}
+
+/// Makes the calling thread one of the runtime's.
+pub fn join_runtime() {
+    set_state(RUNTIME);
 }
 
 type StartRoutine = extern "C" fn(*mut c_void) -> *mut c_void;
@@ -131,10 +158,11 @@ unsafe extern "C" {
 
 /// Stands for `pthread_create` in everything linked into this library: a thread made here is a thread
 /// of the runtime before it runs its first instruction, and so is all that the C library allocates
-/// for it.
+/// for it. Its stack is new: one that the C library kept from a thread of the program's would bring
+/// that thread's far memory with it, at a time when nobody may be able to fetch it.
 ///
 /// # Safety
-/// As `pthread_create`.
+/// As `pthread_create`, without a stack in the attributes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __wrap_pthread_create(
     thread: *mut libc::pthread_t,
@@ -146,17 +174,57 @@ pub unsafe extern "C" fn __wrap_pthread_create(
     if start.is_null() {
         return libc::EAGAIN;
     }
-    let before = state();
-    set_state(RUNTIME);
     // SAFETY: `start` is a fresh block of the right size; the rest is the caller's.
     let result = unsafe {
         start.write(Start { routine, argument });
-        __real_pthread_create(thread, attributes, run_runtime_thread, start.cast())
+        in_runtime_state(|| create_on_new_stack(thread, attributes, start))
     };
-    set_state(before);
     if result != 0 {
         // SAFETY: no thread came to be that could own the block.
         unsafe { runtime_heap::free(start.cast()) };
     }
     result
+}
+
+/// Stack of a thread whose creator asks for none in particular, in bytes.
+const STACK: usize = 256 << 10;
+
+/// # Safety
+/// As [`__wrap_pthread_create`].
+unsafe fn create_on_new_stack(
+    thread: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    start: *mut Start,
+) -> c_int {
+    let mut size = STACK;
+    // SAFETY: the attributes are the caller's, or a fresh set of our own; the stack is a new mapping,
+    // which stays for ever, as the runtime's threads do.
+    unsafe {
+        if !attributes.is_null() {
+            libc::pthread_attr_getstacksize(attributes, &mut size);
+        }
+        let size = size.next_multiple_of(sys::PAGE);
+        let Ok(guard) = sys::mmap_anonymous(0, size + sys::PAGE, libc::PROT_NONE, libc::MAP_STACK)
+        else {
+            return libc::EAGAIN;
+        };
+        let stack = guard + sys::PAGE;
+        let mut own = std::mem::zeroed::<libc::pthread_attr_t>();
+        let mut error = sys::mprotect(stack, size, libc::PROT_READ | libc::PROT_WRITE).err();
+        error = error.or_else(|| failure(libc::pthread_attr_init(&mut own)));
+        error = error
+            .or_else(|| failure(libc::pthread_attr_setstack(&mut own, stack as *mut c_void, size)));
+        error = error.or_else(|| {
+            failure(__real_pthread_create(thread, &own, run_runtime_thread, start.cast()))
+        });
+        libc::pthread_attr_destroy(&mut own);
+        if error.is_some() {
+            let _ = sys::munmap(guard, size + sys::PAGE);
+        }
+        error.unwrap_or(0)
+    }
+}
+
+fn failure(result: c_int) -> Option<c_int> {
+    (result != 0).then_some(result)
 }

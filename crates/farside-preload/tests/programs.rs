@@ -83,7 +83,7 @@ fn static_program_runs_unmanaged() {
     let program = compile(Compiler::C, "breaks.c", &["-static", "-w"]);
     let program = program.display().to_string();
     assert_eq!(run(Run::Plain, &program, &[]).code, Some(0));
-    // The library is not loaded, so nothing is far, which is what the program complains of.
+    // Nothing loads the library into it.
     let far = run(Run::Far, &program, &[]);
     assert_eq!(far.code, Some(0), "{far}");
 }

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// Where the supervisor is; the stand-in takes any value.
 pub const CONTROL: &str = "stand-in";
@@ -58,16 +59,24 @@ impl Compiler {
     }
 }
 
-/// The library under test.
-pub fn library() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let deps = test.parent().unwrap();
-    let found = [deps, deps.parent().unwrap()]
-        .map(|dir| dir.join("libfarside.so"))
-        .into_iter()
-        .filter(|path| path.exists())
-        .max_by_key(|path| path.metadata().unwrap().modified().unwrap());
-    found.expect("cargo builds libfarside.so before the tests")
+/// The library under test, in the profile of the test.
+///
+/// Cargo does not build a shared object for the tests beside it, as they cannot link with it.
+pub fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let test = std::env::current_exe().unwrap();
+        let profile = test.ancestors().nth(2).unwrap();
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME")]);
+        build.arg("--target-dir").arg(profile.parent().unwrap());
+        if profile.ends_with("release") {
+            build.arg("--release");
+        }
+        let status = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap();
+        assert!(status.success(), "cannot build the library");
+        profile.join("libfarside.so")
+    })
 }
 
 /// The directory of the test programs' sources.

@@ -1,0 +1,73 @@
+# Targets a user needs: demo, test, install. `make help` lists them all.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+CARGO   ?= cargo
+# rustup puts cargo here without touching the environment of the running shell.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+bindir = $(DESTDIR)$(PREFIX)/bin
+libdir = $(DESTDIR)$(PREFIX)/lib/farside
+mandir = $(DESTDIR)$(PREFIX)/share/man/man1
+docdir = $(DESTDIR)$(PREFIX)/share/doc/farside
+bashdir = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+zshdir  = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+fishdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+
+.PHONY: all help build demo test exam fuzz bench doc install uninstall clean
+
+all: build
+
+help:
+	@echo "make build    release build of the farside command and libfarside.so"
+	@echo "make demo     set up, build, and run two real programs at 20 % local memory"
+	@echo "make test     set up, build, and check everything at reduced size"
+	@echo "make exam     the exam of real programs at full size (hours)"
+	@echo "make fuzz     every parser and the pager's simulator for FUZZ_SECONDS each"
+	@echo "make bench    the paging and mechanism tables"
+	@echo "make install  PREFIX=/usr/local DESTDIR="
+
+build:
+	@scripts/setup.sh build
+	$(CARGO) build --release --workspace --locked
+
+demo:
+	@scripts/setup.sh demo
+	$(CARGO) build --release --locked -p farside-cli -p farside-preload
+	@target/release/farside bench demo
+
+test:
+	@scripts/setup.sh test
+	@scripts/test.sh
+
+exam:
+	@scripts/setup.sh test
+	@FARSIDE_EXAM_FULL=1 scripts/test.sh exam
+
+fuzz:
+	@scripts/setup.sh build
+	@scripts/fuzz.sh
+
+bench: build
+	target/release/farside bench mechanisms
+	target/release/farside bench paging
+
+doc:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+install:
+	@test -x target/release/farside -a -f target/release/libfarside.so || \
+	  { echo "nothing to install yet: run 'make build' first" >&2; exit 2; }
+	install -d $(bindir) $(libdir) $(mandir) $(docdir) $(bashdir) $(zshdir) $(fishdir)
+	install -m 755 target/release/farside $(bindir)/farside
+	install -m 755 target/release/libfarside.so $(libdir)/libfarside.so
+	install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs/*.md $(docdir)
+	scripts/install-extras.sh target/release/farside $(mandir) $(bashdir) $(zshdir) $(fishdir)
+
+uninstall:
+	rm -f $(bindir)/farside $(mandir)/farside.1 $(mandir)/farside-*.1
+	rm -f $(bashdir)/farside $(zshdir)/_farside $(fishdir)/farside.fish
+	rm -rf $(libdir) $(docdir)
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,128 @@
+//! `farside bench`: what Farside's promises are held to, measured beside a partner in the same run.
+//!
+//! One file per benchmark. A benchmark returns rows; everything else - repetition, medians,
+//! the table, `--json` - is shared.
+
+mod demo;
+mod janitor;
+mod kernel;
+mod launch;
+mod mechanisms;
+mod paging;
+mod programs;
+mod progress;
+mod rawfault;
+mod row;
+mod stats;
+mod swap;
+mod uffd;
+mod workload;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use progress::Progress;
+use row::Row;
+
+/// Options of `farside bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    #[command(subcommand)]
+    what: What,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+/// Options that every benchmark takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Shared {
+    /// Print an array of objects instead of a table
+    #[arg(long, global = true)]
+    json: bool,
+    /// Runs of each kind; the table shows their median
+    #[arg(long, global = true, value_name = "N", default_value_t = 5,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repetitions: u32,
+    /// The farside command to measure, if not this one
+    #[arg(long, global = true, value_name = "FILE", env = "FARSIDE_BIN", hide = true)]
+    farside: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// What the kernel charges for each operation that paging is built from
+    Mechanisms(mechanisms::MechanismsArgs),
+    /// Far memory at 20 % local beside the kernel's own swap, and at 100 % beside plain runs
+    Paging(paging::PagingArgs),
+    /// Two real programs: plain, on far memory, and on the kernel's swap
+    Demo(demo::DemoArgs),
+    #[command(hide = true)]
+    Workload(workload::WorkloadArgs),
+    #[command(hide = true)]
+    Rawfault(rawfault::RawfaultArgs),
+    #[command(hide = true)]
+    Janitor(janitor::JanitorArgs),
+}
+
+/// Why a benchmark could not be carried out.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Failure(String);
+
+impl Failure {
+    fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+
+    /// A failure that names what was being done when `error` came up.
+    fn io(what: impl std::fmt::Display, error: &std::io::Error) -> Self {
+        Self(format!("{what}: {error}"))
+    }
+}
+
+/// Runs the chosen benchmark and prints its rows; the exit code is 0 when it could be carried out,
+/// whether or not its goals are met.
+pub fn run(args: BenchArgs) -> ExitCode {
+    let BenchArgs { what, shared } = args;
+    let progress = Progress::new();
+    let rows = match what {
+        What::Mechanisms(own) => mechanisms::run(&own, &shared, &progress),
+        What::Paging(own) => paging::run(&own, &shared, &progress),
+        What::Demo(own) => return finish(demo::run(&own, &shared, &progress)),
+        What::Workload(own) => return finish(workload::run(&own)),
+        What::Rawfault(own) => return finish(rawfault::run(&own)),
+        What::Janitor(own) => return finish(janitor::run(&own)),
+    };
+    progress.finish();
+    finish(rows.map(|rows| if shared.json { row::json(&rows) } else { row::table(&rows) }))
+}
+
+/// Prints what a benchmark has to say and turns it into an exit code.
+fn finish(outcome: Result<String, Failure>) -> ExitCode {
+    match outcome {
+        Ok(text) => match writeln!(std::io::stdout(), "{text}") {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
+        Err(failure) => {
+            let _ = writeln!(std::io::stderr(), "farside bench: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Names a row that is left out, and why, on standard error.
+fn skip(work: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {work}: {why}");
+}
+
+/// One row of a benchmark, or the note that it was left out.
+fn push(rows: &mut Vec<Row>, work: &str, row: Result<Row, String>) {
+    match row {
+        Ok(row) => rows.push(row),
+        Err(why) => skip(work, &why),
+    }
+}

@@ -1,0 +1,24 @@
+//! The exam: programs nobody changed, run on far memory at several local limits, whose outputs must be
+//! byte for byte those of a plain run.
+//!
+//! every file in `tests/exam/` examines one program. The sizes are reduced ones unless `FARSIDE_EXAM_FULL`
+//! is set; `FARSIDE_EXAM_PLAIN=1` compares plain runs with plain runs, which examines the exam.
+//! `FARSIDE_BIN` names the command to examine; without it that is `target/release/farside`.
+
+mod build;
+mod exam;
+mod program;
+mod server;
+mod sizes;
+mod skip;
+mod text;
+mod tree;
+
+pub use build::{compile, compile_with, source};
+pub use exam::{Exam, LEVELS, Place, farside, plain_only};
+pub use program::{Finished, Program, Running};
+pub use server::{connect, read_reply, wait_for_file};
+pub use sizes::{full, pick};
+pub use skip::{PYTHON, has_numpy, has_program, skipped};
+pub use text::{Random, lines, write_lines};
+pub use tree::files;

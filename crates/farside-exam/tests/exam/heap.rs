@@ -1,0 +1,58 @@
+//! A C++ program with exceptions, threads and a plugin; one that forks a tree; one that uses every
+//! call on mappings and blocks; one that lets the kernel pin its memory.
+
+use std::process::Command;
+
+use farside_exam::{
+    Exam, Place, Program, compile, compile_with, has_program, pick, skipped, source,
+};
+
+#[test]
+fn exceptions_threads_and_plugins() {
+    if !has_program("exceptions_threads_and_plugins", "g++", "g++") {
+        return;
+    }
+    let exam = Exam::new("exceptions");
+    let plugin = exam.input("plugin.so");
+    let mut command = Command::new("g++");
+    compile_with(
+        command.args(["-O2", "-shared", "-fPIC", "-o"]).arg(&plugin).arg(source("plugin.cc")),
+    );
+    let program = compile(&exam.inputs(), "exceptions.cc", &["-ldl"]);
+    exam.compare(&Program::new(program).arg(plugin).arg(pick("60000", "2000000")));
+}
+
+#[test]
+fn a_tree_of_forked_workers() {
+    if !has_program("a_tree_of_forked_workers", "gcc", "gcc") {
+        return;
+    }
+    let exam = Exam::new("forktree");
+    let program = compile(&exam.inputs(), "forktree.c", &[]);
+    exam.compare(&Program::new(program).args([pick("48", "512"), pick("2", "3"), "3"]));
+}
+
+#[test]
+fn mappings_of_every_kind() {
+    if !has_program("mappings_of_every_kind", "gcc", "gcc") {
+        return;
+    }
+    let exam = Exam::new("mappings");
+    let program = compile(&exam.inputs(), "mappings.c", &[]);
+    exam.compare(&Program::new(program).arg(pick("64", "1024")));
+}
+
+#[test]
+fn memory_pinned_by_the_kernel() {
+    let test = "memory_pinned_by_the_kernel";
+    if !has_program(test, "gcc", "gcc") {
+        return;
+    }
+    let exam = Exam::new("uring");
+    let program = Program::new(compile(&exam.inputs(), "uring.c", &[])).arg(pick("64", "1024"));
+    let directory = exam.fresh_directory(Place::Plain);
+    if exam.start(&program, Place::Plain, &directory).finish().code() == Some(77) {
+        return skipped(test, "this kernel has no io_uring, or forbids it");
+    }
+    exam.compare(&program);
+}

@@ -1,0 +1,16 @@
+//! The exam, one module per program. One executable, because linking is the slow part.
+
+mod bad_days;
+mod gcc;
+mod git;
+mod heap;
+mod java;
+mod memcached;
+mod node;
+mod perl;
+mod python;
+mod redis;
+mod sort;
+mod sqlite;
+mod unmanaged;
+mod xz;

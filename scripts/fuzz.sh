@@ -1,0 +1,32 @@
+#!/bin/sh
+# Fuzzes for FUZZ_SECONDS (default 600) in all: the targets in fuzz/ where cargo-fuzz is installed, and
+# the tests of properties and simulations with fresh seeds. A failure prints its seed and stops.
+set -eu
+cd "$(dirname "$0")/.."
+seconds=${FUZZ_SECONDS:-600}
+if cargo +nightly fuzz --version >/dev/null 2>&1; then
+  targets=$(cargo +nightly fuzz list)
+  share=$((seconds / 2 / $(printf '%s\n' "$targets" | wc -l)))
+  for target in $targets; do
+    printf '== %s for %d s\n' "$target" "$share"
+    cargo +nightly fuzz run "$target" -- -max_total_time="$share"
+  done
+  seconds=$((seconds / 2))
+else
+  echo "skipped: targets in fuzz/: no cargo-fuzz; rustup toolchain install nightly && cargo install cargo-fuzz"
+fi
+export PROPTEST_CASES="${PROPTEST_CASES:-2000}"
+cargo test --release --workspace --exclude farside-exam --locked --no-run
+end=$(($(date +%s) + seconds))
+round=0
+while [ "$(date +%s)" -lt "$end" ]; do
+  round=$((round + 1))
+  FARSIDE_SEED=$(od -An -N8 -tu8 /dev/urandom | tr -d ' ')
+  export FARSIDE_SEED
+  printf '== round %d, FARSIDE_SEED=%s\n' "$round" "$FARSIDE_SEED"
+  cargo test --release --workspace --exclude farside-exam --locked -q || {
+    printf 'round %d failed; again with: FARSIDE_SEED=%s make fuzz\n' "$round" "$FARSIDE_SEED" >&2
+    exit 1
+  }
+done
+printf '%d rounds passed\n' "$round"

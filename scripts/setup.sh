@@ -1,0 +1,124 @@
+#!/bin/sh
+# Installs what a purpose needs: setup.sh build|demo|test. Says what it installs and why, does nothing
+# when everything is there.
+set -eu
+
+purpose=${1:-build}
+least_rust=1.88
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+
+# package<TAB>a program or file that shows it is there<TAB>why
+build_packages="\
+gcc	gcc	links the programs and builds the allocator
+libc6-dev	/usr/include/stdlib.h	the C library's headers
+make	make	builds the allocator
+ca-certificates	/etc/ssl/certs/ca-certificates.crt	lets cargo fetch the dependencies"
+
+demo_packages="\
+python3-numpy	/usr/lib/python3/dist-packages/numpy/__init__.py	the second program of the demo"
+
+test_packages="\
+g++	g++	compiles the exam's C++ programs, and is one of the examined programs
+xz-utils	xz	examined program
+perl	perl	examined program
+redis-server	redis-server	examined program
+redis-tools	redis-benchmark	loads redis
+memcached	memcached	examined program
+sqlite3	sqlite3	examined program
+default-jdk-headless	javac	examined program
+nodejs	node	examined program
+git	git	examined program
+golang-go	go	builds the Go program that runs unmanaged"
+
+wanted=$build_packages
+case $purpose in
+  build) ;;
+  demo) wanted="$wanted
+$demo_packages" ;;
+  test) wanted="$wanted
+$demo_packages
+$test_packages" ;;
+  *) fail "unknown purpose '$purpose': build, demo or test" ;;
+esac
+
+there() {
+  case $1 in
+    /*) [ -e "$1" ] ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+  esac
+}
+
+tab=$(printf '\t')
+missing=$(printf '%s\n' "$wanted" | while IFS="$tab" read -r package proof why; do
+  there "$proof" || printf '%s\t%s\n' "$package" "$why"
+done)
+
+# Debian starts a service when its package is installed; the exam wants the programs, not the services.
+hold_services() {
+  policy=/usr/sbin/policy-rc.d
+  if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' > "$policy"
+    chmod 755 "$policy"
+    trap 'rm -f "$policy"' EXIT INT TERM
+  fi
+}
+
+install_packages() {
+  command -v apt-get >/dev/null 2>&1 || fail "no apt-get here; install by hand: $1"
+  [ "$(id -u)" = 0 ] || fail "not root; run as root: apt-get install $1"
+  hold_services
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq || fail "apt-get update failed; is the network there?"
+  # shellcheck disable=SC2086 # a list of packages
+  apt-get install -y -qq --no-install-recommends $1 >/dev/null ||
+    fail "apt-get install $1 failed; its messages are above"
+  for service in redis-server memcached; do
+    case " $1 " in *" $service "*)
+      systemctl disable "$service" >/dev/null 2>&1 || true ;;
+    esac
+  done
+}
+
+if [ -n "$missing" ]; then
+  printf '%s\n' "$missing" | while IFS="$tab" read -r package why; do
+    say "installing $package: $why"
+  done
+  install_packages "$(printf '%s\n' "$missing" | cut -f1 | tr '\n' ' ')"
+fi
+
+PATH=$PATH:${HOME:-/root}/.cargo/bin
+
+new_enough() {
+  version=$(cargo --version 2>/dev/null | cut -d' ' -f2) || return 1
+  [ -n "$version" ] &&
+    [ "$(printf '%s\n%s\n' "$least_rust" "$version" | sort -V | head -n1)" = "$least_rust" ]
+}
+
+if ! new_enough; then
+  if ! command -v rustup >/dev/null 2>&1; then
+    command -v curl >/dev/null 2>&1 || {
+      say "installing curl: fetches the Rust installer"
+      install_packages curl
+    }
+    say "installing Rust (rustup, minimal profile): Debian's is older than $least_rust"
+    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs |
+      sh -s -- -y -q --profile minimal --no-modify-path ||
+      fail "rustup failed; install Rust $least_rust or newer by hand and run this again"
+  else
+    say "updating Rust: older than $least_rust"
+    rustup update stable || fail "rustup update failed; see above"
+  fi
+  new_enough || fail "cargo is still older than $least_rust: $(cargo --version 2>&1)"
+fi
+
+if [ "$purpose" = test ]; then
+  for component in rustfmt clippy; do
+    case $component in rustfmt) tool=cargo-fmt ;; clippy) tool=cargo-clippy ;; esac
+    if ! "$tool" --version >/dev/null 2>&1; then
+      say "installing $component: make test checks with it"
+      rustup component add "$component" || fail "no $component, and no rustup to add it"
+    fi
+  done
+fi

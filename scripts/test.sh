@@ -1,0 +1,58 @@
+#!/bin/sh
+# Checks everything, or with `exam` only the exam of real programs, and closes with one line of totals.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+what=${1:-all}
+log=target/test-log
+mkdir -p "$log"
+rm -f "$log"/*
+passed=0 failed=0
+
+# One named check that passes or fails as a whole.
+check() {
+  name=$1
+  shift
+  printf '== %s\n' "$name"
+  if "$@" >"$log/$name.txt" 2>&1; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    tail -n 60 "$log/$name.txt"
+    printf 'FAILED: %s (all of it: %s)\n' "$name" "$log/$name.txt"
+  fi
+}
+
+# Tests that count themselves; prints what is skipped and what fails.
+tests() {
+  name=$1
+  shift
+  printf '== %s\n' "$name"
+  out=$log/$name.txt
+  "$@" >"$out" 2>&1
+  status=$?
+  grep -aE '^skipped: |^test .* (FAILED|ignored)$' "$out"
+  set -- $(awk '/^test result:/ { p += $4; f += $6 } END { print p + 0, f + 0 }' "$out")
+  passed=$((passed + $1))
+  failed=$((failed + $2))
+  if [ $status -ne 0 ]; then
+    # A build error or a crash of the test program leaves no count.
+    [ "$2" -gt 0 ] || failed=$((failed + 1))
+    grep -anE '^error|^---- |panicked at|^thread ' "$out" | head -n 60
+    tail -n 40 "$out"
+    printf 'FAILED: %s (all of it: %s)\n' "$name" "$out"
+  fi
+}
+
+check build cargo build --release --workspace --locked
+if [ "$what" = all ]; then
+  check format cargo fmt --all -- --check
+  check lint cargo clippy --release --workspace --all-targets --locked -- -D warnings
+  RUSTDOCFLAGS="-D warnings" check documentation cargo doc --workspace --no-deps --locked
+  tests unit cargo test --release --workspace --exclude farside-exam --locked --no-fail-fast
+fi
+tests exam cargo test --release -p farside-exam --locked --no-fail-fast -- --test-threads=1
+
+# libtest knows no skipped tests: they pass, and say by name that they did nothing.
+skipped=$(cat "$log"/*.txt | grep -ac '^skipped: ')
+printf '%d passed, %d failed, %d skipped\n' $((passed - skipped)) "$failed" "$skipped"
+[ "$failed" -eq 0 ]
