@@ -181,18 +181,27 @@ impl Pager {
                 Mended::Opened
             }
             libc::EBUSY => Mended::Refused,
-            _ => self.copy_out(page, position),
+            errno => self.copy_out(page, position, errno),
         }
     }
 
     /// Takes out a page that cannot be moved, most often because the program may not write it.
-    fn copy_out(&self, page: u64, position: u32) -> Mended {
+    fn copy_out(&self, page: u64, position: u32, errno: i32) -> Mended {
         Counters::add(&self.counters.move_fallbacks, 1);
         let addr = self.address(page);
         let mut bytes = [0; PAGE];
         // The program may be given the right to write at any moment; nothing may change after this.
         if self.forbid_writes(addr).is_err() {
             return Mended::Refused;
+        }
+        // It may have been given it already, and had the kernel pin the page.
+        match self.space.move_frames(self.area.address(position), addr, PAGE, false) {
+            Ok(()) => return Mended::Moved,
+            Err(partial) if partial.errno == errno => {}
+            Err(_) => {
+                self.allow_writes(addr);
+                return Mended::Opened;
+            }
         }
         if self.space.read_protected(addr, &mut bytes).is_err() {
             return Mended::Refused;

@@ -1,6 +1,7 @@
 //! What the program's threads do.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use farside_pager::{Pager, Place, Worker};
@@ -31,7 +32,7 @@ pub struct World {
 
 /// One thread of the program.
 pub struct Program {
-    world: Arc<World>,
+    world: Rc<World>,
     worker: Worker,
     random: Random,
     /// Object and page used last.
@@ -39,7 +40,7 @@ pub struct Program {
 }
 
 impl Program {
-    pub fn new(world: Arc<World>, worker: Worker, random: Random) -> Self {
+    pub fn new(world: Rc<World>, worker: Worker, random: Random) -> Self {
         Self { world, worker, random, last: None }
     }
 
@@ -225,7 +226,7 @@ impl Program {
     fn relocate(&mut self) {
         let Some((index, object)) = self.pick_alone() else { return };
         let len = object.count as usize * PAGE;
-        let world = Arc::clone(&self.world);
+        let world = Rc::clone(&self.world);
         if let Some(to) = world.pager.reserve(len, PAGE) {
             let target = ((to - world.pager.base()) / PAGE) as u64;
             world.scheduler.note("relocates", object.first, target);

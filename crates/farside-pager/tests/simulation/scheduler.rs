@@ -11,7 +11,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use crate::config::Config;
 use crate::random::Random;
 
-/// Events that a failure shows.
+/// Events that a failure can show.
 const REMEMBERED: usize = 100_000;
 
 /// So many steps without a finished operation mean that the run hangs.
@@ -290,13 +290,14 @@ impl Scheduler {
         }
     }
 
-    /// What led to a failure.
-    pub fn print_events(&self) {
+    /// What led to a failure: who waits for what, and the last `most` events.
+    pub fn print_events(&self, most: usize) {
         let Ok(actors) = self.actors.try_borrow() else { return };
         for actor in actors.iter().filter(|actor| !actor.done.get()) {
             println!("{:12} waits for {:?}", actor.name, actor.wait.get());
         }
-        for event in self.events.borrow().iter() {
+        let events = self.events.borrow();
+        for event in events.iter().skip(events.len().saturating_sub(most)) {
             let name = &actors[event.actor].name;
             println!("{:7} {name:12} {:16} {:>6} {}", event.step, event.what, event.a, event.b);
         }

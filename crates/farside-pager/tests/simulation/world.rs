@@ -1,6 +1,7 @@
 //! One run: actors, and what must hold at its end.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use farside_pager::counters::{Counters, Snapshot};
@@ -21,18 +22,18 @@ use crate::store::{Link, SimStore};
 /// How long the completer sleeps between two looks.
 const LOOK_NS: u64 = 3_000;
 
-/// Runs a seed; returns what the pager counted, or says what was wrong.
-pub fn run(arena: Arena, seed: u64) -> Result<Snapshot, String> {
+/// Runs a seed; returns what the pager counted, or says what was wrong and shows the last events.
+pub fn run(arena: Arena, seed: u64, shown: usize) -> Result<Snapshot, String> {
     let mut random = Random::new(seed);
     let config = Config::drawn(&mut random);
     let counters: &'static Counters = Box::leak(Box::default());
-    let world = Arc::new(build(arena, config, counters, &mut random));
+    let world = Rc::new(build(arena, config, counters, &mut random));
     let bodies = actors(&world, arena, &mut random);
     let space = Arc::clone(&world.space);
     let scheduler = Arc::clone(&world.scheduler);
     let sound = scheduler.run(bodies, || space.check_limit());
     if !sound {
-        scheduler.print_events();
+        scheduler.print_events(shown);
         println!("{:?}", world.config);
         return Err("the run failed as shown above".into());
     }
@@ -69,15 +70,15 @@ fn build(arena: Arena, config: Config, counters: &'static Counters, random: &mut
     World { config, scheduler, space, store, pager, model }
 }
 
-fn actors(world: &Arc<World>, arena: Arena, random: &mut Random) -> Vec<NewActor> {
+fn actors(world: &Rc<World>, arena: Arena, random: &mut Random) -> Vec<NewActor> {
     let mut workers = (0..).map(|i| Worker::new(arena.fresh(i), arena.bounce(i)));
     let mut worker = || workers.next().expect("the numbers do not end");
-    let handlers_left = Arc::new(Cell::new(world.config.handlers));
+    let handlers_left = Rc::new(Cell::new(world.config.handlers));
     let mut list = Vec::new();
     let actor = |name: String, program, run| NewActor { name, program, run };
     for i in 0..world.config.handlers {
-        let (world, worker, random) = (Arc::clone(world), worker(), Random::new(random.next()));
-        let left = Arc::clone(&handlers_left);
+        let (world, worker, random) = (Rc::clone(world), worker(), Random::new(random.next()));
+        let left = Rc::clone(&handlers_left);
         let run = Box::new(move || {
             handle(&world, worker, random);
             left.set(left.get() - 1);
@@ -85,14 +86,19 @@ fn actors(world: &Arc<World>, arena: Arena, random: &mut Random) -> Vec<NewActor
         list.push(actor(format!("handler {i}"), false, run));
     }
     for i in 0..world.config.programs {
-        let program = Program::new(Arc::clone(world), worker(), Random::new(random.next()));
+        let program = Program::new(Rc::clone(world), worker(), Random::new(random.next()));
         list.push(actor(format!("program {i}"), true, Box::new(move || program.run())));
     }
-    let (here, mut w, left) = (Arc::clone(world), worker(), Arc::clone(&handlers_left));
-    let complete = Box::new(move || complete(&here, &mut w, &left));
+    let (here, mut w, left) = (Rc::clone(world), worker(), Rc::clone(&handlers_left));
+    let completed = Rc::new(Cell::new(false));
+    let done = Rc::clone(&completed);
+    let complete = Box::new(move || {
+        complete(&here, &mut w, &left);
+        done.set(true);
+    });
     list.push(actor("completer".into(), false, complete));
-    let (world, mut w) = (Arc::clone(world), worker());
-    let finish = Box::new(move || finish(&world, &mut w, &handlers_left));
+    let (world, mut w) = (Rc::clone(world), worker());
+    let finish = Box::new(move || finish(&world, &mut w, &completed));
     list.push(actor("finish".into(), false, finish));
     list
 }
@@ -140,8 +146,8 @@ fn complete(world: &World, worker: &mut Worker, handlers_left: &Cell<usize>) {
 }
 
 /// Waits until all is quiet, and compares everything with everything.
-fn finish(world: &World, worker: &mut Worker, handlers_left: &Cell<usize>) {
-    while handlers_left.get() > 0 {
+fn finish(world: &World, worker: &mut Worker, completed: &Cell<bool>) {
+    while !completed.get() {
         world.scheduler.wait(Wait::Until(world.scheduler.now() + LOOK_NS));
     }
     hold_still(world, worker);
