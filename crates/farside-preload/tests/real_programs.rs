@@ -100,9 +100,9 @@ fn node() {
         "node",
         &[
             "-e",
-            "const m = new Map(); for (let i = 0; i < 300000; i++) m.set('k' + i, {i, s: 'x'.repeat(i % 100)});\
+            "const m = new Map(); for (let i = 0; i < 30000; i++) m.set('k' + i, {i, s: 'x'.repeat(i % 100)});\
                  let n = 0; for (const v of m.values()) n += v.s.length;\
-                 const b = Buffer.alloc(32 << 20, 7); let s = 0; for (const x of b) s += x; console.log(n, s)",
+                 const b = Buffer.alloc(8 << 20, 7); let s = 0; for (const x of b) s += x; console.log(n, s)",
         ],
     );
 }

@@ -7,6 +7,6 @@ fn node_script() {
     if !has_program("node_script", "node", "nodejs") {
         return;
     }
-    let program = Program::new("node").arg(source("exam.js")).arg(pick("300000", "4000000"));
+    let program = Program::new("node").arg(source("exam.js")).arg(pick("50000", "4000000"));
     Exam::new("node").compare(&program);
 }
