@@ -160,7 +160,9 @@ impl Pager {
         let least = if free > self.budget.limit() / 4 { 16 } else { 1 };
         // Near the limit a batch must not push out what is in use.
         let most = (free / 8).clamp(least, BATCH as u64);
-        before.clamp(least, most).min(self.table.pages() - page)
+        let run = before.clamp(least, most).min(self.table.pages() - page);
+        // What the program does not hold is not populated.
+        self.lock_ranges().taken_until(page + 1, page + run) - page
     }
 
     /// Serves a fault on a page that was on its way: completes the fetch here and now.

@@ -22,6 +22,7 @@ impl Pager {
     pub fn reserve(&self, len: usize, align: usize) -> Option<usize> {
         let align = (align / PAGE).max(1) as u64;
         let page = self.lock_ranges().take((len / PAGE) as u64, align)?;
+        self.unprotect(page, page + (len / PAGE) as u64);
         self.add_reserved(len as i64);
         Some(self.address(page))
     }
@@ -34,6 +35,7 @@ impl Pager {
         }
         let taken = self.lock_ranges().take_at(page, more as u64);
         if taken {
+            self.unprotect(page, page + more as u64);
             self.add_reserved((new_len - old_len) as i64);
         }
         taken
@@ -43,6 +45,8 @@ impl Pager {
     pub fn claim(&self, addr: usize, len: usize) -> bool {
         let taken = self.lock_ranges().take_at(self.page_of(addr), (len / PAGE) as u64);
         if taken {
+            let (first, end) = self.span(addr, len);
+            self.unprotect(first, end);
             self.add_reserved(len as i64);
         }
         taken
@@ -57,7 +61,13 @@ impl Pager {
     pub fn release(&self, addr: usize, len: usize) {
         self.discard(addr, len);
         let (first, end) = self.span(addr, len);
-        self.unprotect(first, end);
+        // Whoever uses memory after giving it back must learn of it, as from the kernel.
+        self.table.mark_blocks(first, end, BLOCK_PROTECTED);
+        {
+            let _changing = self.lock_protection();
+            // A range that stays accessible is only less strict than it should be.
+            let _ = self.space.protect(addr, len, libc::PROT_NONE);
+        }
         self.lock_ranges().give(first, end - first);
         self.add_reserved(-(len as i64));
     }

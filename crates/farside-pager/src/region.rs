@@ -14,6 +14,11 @@ impl FreeRanges {
         Self { by_start: BTreeMap::from([(0, pages)]) }
     }
 
+    /// The first page behind `page` that is free, or `limit` if that comes first.
+    pub fn taken_until(&self, page: u64, limit: u64) -> u64 {
+        self.by_start.range(page..limit).next().map_or(limit, |(start, _)| *start)
+    }
+
     /// Pages that are free.
     #[cfg(test)]
     fn free_pages(&self) -> u64 {
