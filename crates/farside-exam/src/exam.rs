@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::pick;
 use crate::program::{Finished, Program, Running};
 use crate::tree;
 
@@ -24,9 +25,13 @@ pub enum Place {
 }
 
 impl Place {
-    /// The plain run, then all levels of far memory.
+    /// The plain run, then the levels of far memory: all of them in the full exam, and at reduced size
+    /// those at which every program still makes good progress. Programs whose working set is far
+    /// larger than a tenth of their footprint (a garbage collector's is all of it) spend minutes there.
     pub fn all() -> impl Iterator<Item = Self> {
-        std::iter::once(Self::Plain).chain(LEVELS.map(Self::Far))
+        let least = pick(25, 0);
+        let levels = LEVELS.into_iter().filter(move |percent| *percent >= least);
+        std::iter::once(Self::Plain).chain(levels.map(Self::Far))
     }
 
     fn label(self) -> String {
