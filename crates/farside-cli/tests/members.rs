@@ -11,9 +11,10 @@ use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 
 use farside_cli::run::{Basis, Ending, Footprints, Report};
+use farside_os::socket::receive;
 use farside_pager::counters::{Counters, MAGIC};
 use farside_pager::settings::env;
-use farside_wire::control::{Hello, Joined, ProgramName, join, receive};
+use farside_wire::control::{Hello, Joined, ProgramName, join};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap};
 use nix::sys::signal::Signal;
 use support::{Farside, Running, code, stderr, stdout};

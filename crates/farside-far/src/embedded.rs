@@ -4,8 +4,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
+use farside_os::OsError;
 use farside_os::memory::{self, PAGE};
-use farside_os::{OsError, socket};
+use farside_os::socket::{self, Received};
 use farside_wire::pool::{Block, LEN, Message, UNIT};
 
 use crate::link::wait_until;
@@ -33,10 +34,9 @@ impl Embedded {
     pub fn connect(socket: OwnedFd, url: &FarUrl, pages: u64) -> Result<Self, FarError> {
         let FarUrl::Embedded { latency_ns, bits_per_second, compression } = *url;
         let mut bytes = [0; LEN];
-        let (n, fds) = socket::receive(socket.as_fd(), &mut bytes)?;
-        let [data, refs, map] = match (Message::decode(&bytes[..n]), <[OwnedFd; 3]>::try_from(fds))
-        {
-            (Ok(Message::Pool), Ok(files)) => files,
+        let Received { len, descriptors } = socket::receive(socket.as_fd(), &mut bytes)?;
+        let [data, refs, map] = match (Message::decode(&bytes[..len]), descriptors) {
+            (Ok(Message::Pool), [Some(data), Some(refs), Some(map), None]) => [data, refs, map],
             (Ok(Message::Refused { reason }), _) => {
                 return Err(FarError::Os(OsError {
                     call: "attach",
@@ -257,11 +257,11 @@ impl FarStore for Embedded {
     fn after_fork_in_child(&self, link: OwnedFd) -> Result<(), FarError> {
         let map = self.slots.after_fork_in_child()?;
         let mut bytes = [0; LEN];
-        let (n, _) = socket::receive(link.as_fd(), &mut bytes)?;
-        if Message::decode(&bytes[..n]) != Ok(Message::Joined) {
+        let len = socket::receive(link.as_fd(), &mut bytes)?.len;
+        if Message::decode(&bytes[..len]) != Ok(Message::Joined) {
             return Err(FarError::NodeLost);
         }
-        socket::send(link.as_fd(), &Message::Map.encode(), &[map.as_raw_fd()])?;
+        socket::send(link.as_fd(), &Message::Map.encode(), &[map.as_fd()])?;
         self.socket_raw.store(link.as_raw_fd(), Ordering::Release);
         *self.socket.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = link;
         Ok(())

@@ -5,7 +5,8 @@
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
-use farside_os::{OsError, Result, socket};
+use farside_os::socket::{self, Received};
+use farside_os::{OsError, Result};
 use farside_wire::pool::{LEN, Message};
 
 use crate::family::{Family, Member};
@@ -53,16 +54,16 @@ impl Node {
         let Some(link) = &self.link else { return };
         let mut bytes = [0; LEN];
         let received = socket::receive(link.as_fd(), &mut bytes);
-        let Ok((n, mut fds)) = received else {
+        let Ok(Received { len, descriptors: [client, ..] }) = received else {
             self.link = None;
             return;
         };
-        if n == 0 {
+        if len == 0 {
             self.link = None;
             return;
         }
         if let (Ok(Message::Attach { pid, fork_of }), Some(client)) =
-            (Message::decode(&bytes[..n]), fds.pop())
+            (Message::decode(&bytes[..len]), client)
         {
             self.attach(client, pid, fork_of);
         }

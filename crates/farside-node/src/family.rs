@@ -2,8 +2,9 @@
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
+use farside_os::Result;
 use farside_os::memory::{anonymous_file, map_shared, punch_hole, read_at, unmap};
-use farside_os::{Result, socket};
+use farside_os::socket::{self, Received};
 use farside_wire::pool::{
     Block, DATA_BYTES, LEN, MAX_PAGES, MAX_UNITS, Message, REFS_BYTES, REFS_HEADER,
 };
@@ -39,7 +40,7 @@ impl Family {
         let data = anonymous_file(c"farside-pages", DATA_BYTES)?;
         let refs = anonymous_file(c"farside-references", REFS_BYTES)?;
         let map = anonymous_file(c"farside-map", MAX_PAGES * 4)?;
-        let fds = [data.as_raw_fd(), refs.as_raw_fd(), map.as_raw_fd()];
+        let fds = [data.as_fd(), refs.as_fd(), map.as_fd()];
         socket::send(client.as_fd(), &Message::Pool.encode(), &fds)?;
         Ok(Self { data, refs, members: vec![Member { pid, socket: None, map: Some(map) }] })
     }
@@ -57,9 +58,9 @@ impl Family {
         let Some(socket) = &self.members[index].socket else { return };
         let mut bytes = [0; LEN];
         match socket::receive(socket.as_fd(), &mut bytes) {
-            Ok((n, mut fds)) if n > 0 => {
-                if Message::decode(&bytes[..n]) == Ok(Message::Map) {
-                    self.members[index].map = fds.pop();
+            Ok(Received { len, descriptors: [map, ..] }) if len > 0 => {
+                if Message::decode(&bytes[..len]) == Ok(Message::Map) {
+                    self.members[index].map = map;
                 }
             }
             _ => {

@@ -24,6 +24,12 @@ impl OsError {
     }
 }
 
+impl From<OsError> for std::io::Error {
+    fn from(error: OsError) -> Self {
+        Self::from_raw_os_error(error.errno)
+    }
+}
+
 /// The calling thread's `errno`.
 pub fn last_errno() -> i32 {
     // SAFETY: the C library returns a valid pointer to the calling thread's own errno.

@@ -7,6 +7,7 @@
 mod error;
 pub mod memory;
 pub mod probe;
+pub mod random;
 pub mod socket;
 pub mod space;
 pub mod thread;

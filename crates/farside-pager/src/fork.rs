@@ -10,8 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use farside_far::FarError;
 use farside_os::memory::PAGE;
+use farside_os::socket::{self, Received};
 use farside_os::userfault::{Event, RawMessage, Userfault};
-use farside_os::{OsError, socket, thread};
+use farside_os::{OsError, thread};
 use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
 
@@ -101,11 +102,11 @@ fn hand_over(service: &Service, child: Userfault, underway: &mut Underway) -> Re
         }
     }
     let mut hello = [0u8; 1];
-    if socket::receive(end, &mut hello)?.0 == 0 {
+    if socket::receive(end, &mut hello)?.len == 0 {
         return Ok(());
     }
     let fd = child.into_fd();
-    socket::send(end, &underway.message, &[fd.as_raw_fd()])
+    socket::send(end, &underway.message, &[fd.as_fd()])
 }
 
 /// Maps one page in the child, from the state at the time of the fork, which the closed gate keeps.
@@ -211,11 +212,11 @@ impl Service {
         let end = underway.child_end.ok_or_else(lost)?;
         socket::send(end.as_fd(), &[1], &[])?;
         let mut message = vec![0u8; 1 + MAX_SERVED * 8];
-        let (n, mut fds) = socket::receive(end.as_fd(), &mut message)?;
-        self.space.uffd().replace(fds.pop().ok_or_else(lost)?);
+        let Received { len, descriptors: [fd, ..] } = socket::receive(end.as_fd(), &mut message)?;
+        self.space.uffd().replace(fd.ok_or_else(lost)?);
         pager.store.after_fork_in_child(link)?;
         pager.budget.set_limit(pager.budget.limit());
-        for page in message[1..n.max(1)].chunks_exact(8) {
+        for page in message[1..len.max(1)].chunks_exact(8) {
             let page = u64::from_le_bytes(page.try_into().unwrap_or_default());
             self.adopt_served(page);
         }

@@ -6,7 +6,7 @@ use farside_far::{FarError, FarStore};
 use farside_os::memory::{PAGE, reserve};
 use farside_os::space::{AddressSpace, KernelSpace};
 use farside_os::userfault::{Userfault, feature};
-use farside_os::{OsError, thread};
+use farside_os::OsError;
 use farside_policy::{prefetch, replacement};
 use farside_wire::pool::MAX_PAGES;
 use thiserror::Error;
@@ -59,6 +59,8 @@ pub fn start(
     let area = reserve(AREA_POSITIONS as usize * PAGE, PAGE, "the frame area")?;
     space.manage(base, pages as usize * PAGE)?;
     space.manage(area, AREA_POSITIONS as usize * PAGE)?;
+    let mut tag_seed = [0; 8];
+    farside_os::random::fill(&mut tag_seed)?;
     let pager = Pager::new(Parts {
         base,
         area,
@@ -71,7 +73,7 @@ pub fn start(
         counters,
         limit: settings.limit,
         exact_prefetch_count: settings.exact_prefetch_count,
-        tag_seed: thread::now_ns() ^ u64::from(thread::id()) << 32,
+        tag_seed: u64::from_ne_bytes(tag_seed),
     });
     counters.magic.store(MAGIC, std::sync::atomic::Ordering::Release);
     let service: &'static Service =

@@ -16,9 +16,9 @@ fn started(settings: &Settings, url: &str) -> Result<&'static Service, String> {
     let (supervisor, link) = socket::pair().map_err(|e| e.to_string())?;
     std::thread::spawn(move || farside_node::embedded::serve(link));
     let (client, theirs) = socket::pair().map_err(|e| e.to_string())?;
-    use std::os::fd::{AsFd, AsRawFd};
+    use std::os::fd::AsFd;
     let attach = Message::Attach { pid: std::process::id(), fork_of: 0 }.encode();
-    socket::send(supervisor.as_fd(), &attach, &[theirs.as_raw_fd()]).map_err(|e| e.to_string())?;
+    socket::send(supervisor.as_fd(), &attach, &[theirs.as_fd()]).map_err(|e| e.to_string())?;
     drop(theirs);
     std::mem::forget(supervisor);
     let url: FarUrl = url.parse().map_err(|e| format!("{e}"))?;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{ChildStderr, Command, Stdio};
 
 use farside_far::FarUrl;
-use farside_wire::control;
+use farside_os::socket;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::{Pid, setsid};
 
@@ -32,7 +32,7 @@ pub struct Node {
 /// holds no descriptor of the program's.
 pub fn start_node(far: &FarUrl, inherited: Inherited) -> Result<Node, Failure> {
     let fail = |error: io::Error| Failure::own(format!("cannot start the memory node: {error}"));
-    let (link, theirs) = control::pair().map_err(fail)?;
+    let (link, theirs) = socket::pair().map_err(|error| fail(error.into()))?;
     let number = theirs.as_raw_fd();
     let mut command = Command::new("/proc/self/exe");
     command

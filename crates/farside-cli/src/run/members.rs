@@ -6,8 +6,9 @@ use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
+use farside_os::socket;
 use farside_pager::counters::{Counters, Snapshot};
-use farside_wire::control::{self, Arrival, Hello, Listener, Refusal, Welcome};
+use farside_wire::control::{Arrival, Hello, Listener, Refusal, Welcome};
 use farside_wire::pool;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -207,10 +208,10 @@ fn admit(
     };
     let Some(link) = link else { return refuse(Refusal::NodeGone) };
     let Ok((block, counters)) = Block::new() else { return refuse(Refusal::Exhausted) };
-    let Ok((node, client)) = control::pair() else { return refuse(Refusal::Exhausted) };
+    let Ok((node, client)) = socket::pair() else { return refuse(Refusal::Exhausted) };
     let attach =
         pool::Message::Attach { pid: hello.pid, fork_of: hello.fork_of.unwrap_or(0) }.encode();
-    if control::send(link, &attach, &[node.as_fd()]).is_err() {
+    if socket::send(link, &attach, &[node.as_fd()]).is_err() {
         return refuse(Refusal::NodeGone);
     }
     let welcome = Welcome { counters_len: BLOCK as u32, index, supervisor_pid: std::process::id() };

@@ -39,9 +39,7 @@ pub fn reports() -> Result<Vec<Report>, Failure> {
     for (file, run) in runs {
         match control::watch(&run.control) {
             Ok(text) => reports.extend(serde_json::from_str::<Report>(&text).ok()),
-            Err(ControlError::Connect(error))
-                if error.kind() == io::ErrorKind::ConnectionRefused =>
-            {
+            Err(ControlError::Connect(error)) if error.errno == libc::ECONNREFUSED => {
                 // Somebody else may have cleaned up first.
                 let _ = std::fs::remove_file(file);
             }

@@ -1,22 +1,22 @@
 //! The side of a managed process, and of `farside top`.
 
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
+use farside_os::OsError;
+use farside_os::socket::{self, MAX_DESCRIPTORS, Received};
 use thiserror::Error;
 
 use super::message::{BadMessage, Hello, MAX_FIGURES, MAX_MESSAGE, Message, Refusal, Watch};
-use super::socket::{self, Received, retried};
 
 /// Why a process could not join the run it was started in.
 #[derive(Debug, Error)]
 pub enum ControlError {
     /// No supervisor answers at that name.
     #[error("cannot reach the supervisor of this run (is `farside run` still there?): {0}")]
-    Connect(#[source] io::Error),
+    Connect(#[source] OsError),
     /// The conversation broke off.
     #[error("lost the supervisor while {0}: {1}")]
-    Broken(&'static str, #[source] io::Error),
+    Broken(&'static str, #[source] OsError),
     /// The supervisor hung up without an answer.
     #[error("the supervisor hung up without an answer")]
     HungUp,
@@ -51,7 +51,7 @@ pub struct Joined {
 /// Blocks until the supervisor answers. Allocates nothing and starts no thread; all descriptors are
 /// close-on-exec.
 pub fn join(name: &str, hello: &Hello) -> Result<Joined, ControlError> {
-    let session = connect(name)?;
+    let session = socket::connect(name).map_err(ControlError::Connect)?;
     let mut buffer = [0; MAX_MESSAGE];
     let (len, descriptors) = ask(&session, &Message::Hello(*hello), &mut buffer)?;
     let welcome = match Message::decode(&buffer[..len])? {
@@ -67,7 +67,7 @@ pub fn join(name: &str, hello: &Hello) -> Result<Joined, ControlError> {
 
 /// Fetches the figures of the run whose supervisor listens at `name`, as JSON.
 pub fn watch(name: &str) -> Result<String, ControlError> {
-    let session = connect(name)?;
+    let session = socket::connect(name).map_err(ControlError::Connect)?;
     let mut buffer = vec![0; MAX_MESSAGE + MAX_FIGURES];
     let (len, _) = ask(&session, &Message::Watch(Watch), &mut buffer)?;
     match Message::decode(&buffer[..len])? {
@@ -77,28 +77,17 @@ pub fn watch(name: &str) -> Result<String, ControlError> {
     }
 }
 
-fn connect(name: &str) -> Result<OwnedFd, ControlError> {
-    let (address, len) = socket::address(name).map_err(ControlError::Connect)?;
-    let socket = socket::open().map_err(ControlError::Connect)?;
-    retried(|| {
-        // SAFETY: `address` holds `len` valid bytes.
-        unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), len) as isize }
-    })
-    .map_err(ControlError::Connect)?;
-    Ok(socket)
-}
-
 /// Sends `question` and waits for one answer, which is left in `buffer`.
 fn ask(
     session: &OwnedFd,
     question: &Message<'_>,
     buffer: &mut [u8],
-) -> Result<(usize, [Option<OwnedFd>; socket::MAX_DESCRIPTORS]), ControlError> {
+) -> Result<(usize, [Option<OwnedFd>; MAX_DESCRIPTORS]), ControlError> {
     let bytes = question.encode(buffer)?;
     // A supervisor that refuses unheard has answered and hung up already; the answer says why.
     let sent = socket::send(session.as_fd(), bytes, &[]);
     let mut answer = socket::receive(session.as_fd(), buffer);
-    if answer.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionReset) {
+    if answer.as_ref().is_err_and(|error| error.errno == libc::ECONNRESET) {
         // The reset of a question left unread is reported once, before the answer.
         answer = socket::receive(session.as_fd(), buffer);
     }

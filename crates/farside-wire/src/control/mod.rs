@@ -12,7 +12,6 @@
 mod client;
 mod message;
 mod server;
-mod socket;
 
 pub use client::{ControlError, Joined, join, watch};
 pub use message::{
@@ -20,4 +19,3 @@ pub use message::{
     Welcome,
 };
 pub use server::{Arrival, Listener};
-pub use socket::{MAX_DESCRIPTORS, Received, pair, receive, send};

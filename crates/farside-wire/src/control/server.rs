@@ -2,10 +2,11 @@
 
 use std::io;
 use std::mem;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use farside_os::socket;
 
 use super::message::{BadMessage, Hello, MAX_FIGURES, MAX_MESSAGE, Message, Refusal, Welcome};
-use super::socket::{self, retried};
 
 /// A listening control socket with a random name.
 #[derive(Debug)]
@@ -29,23 +30,9 @@ impl Listener {
     /// Listens at a fresh random name.
     pub fn open() -> io::Result<Self> {
         let mut random = [0u8; 16];
-        let filled = retried(|| {
-            // SAFETY: `random` has room for the bytes asked for.
-            unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), 0) }
-        })?;
-        if filled != random.len() {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
-        }
+        farside_os::random::fill(&mut random)?;
         let name = format!("farside-{:032x}", u128::from_ne_bytes(random));
-        let (address, len) = socket::address(&name)?;
-        let socket = socket::open()?;
-        retried(|| {
-            // SAFETY: `address` holds `len` valid bytes.
-            unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), len) as isize }
-        })?;
-        // SAFETY: takes no pointers.
-        retried(|| unsafe { libc::listen(socket.as_raw_fd(), 128) as isize })?;
-        Ok(Self { socket, name })
+        Ok(Self { socket: socket::listen(&name)?, name })
     }
 
     /// The name to be passed on in `FARSIDE_CONTROL`.
@@ -57,17 +44,8 @@ impl Listener {
     ///
     /// A connection from another user is refused and hung up: `Ok(None)`.
     pub fn accept(&self) -> io::Result<Option<OwnedFd>> {
-        let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        let fd = retried(|| {
-            let none = std::ptr::null_mut();
-            // SAFETY: the address is not asked for.
-            unsafe { libc::accept4(self.socket.as_raw_fd(), none, none.cast(), flags) as isize }
-        })?;
-        // SAFETY: the descriptor is fresh and nobody else's.
-        let session = unsafe { OwnedFd::from_raw_fd(fd as RawFd) };
-        // SAFETY: takes no pointers and cannot fail.
-        let own = unsafe { libc::geteuid() };
-        if socket::peer(session.as_fd())?.uid == own {
+        let session = socket::accept(self.socket.as_fd())?;
+        if socket::peer_is_own_user(session.as_fd())? {
             return Ok(Some(session));
         }
         Self::refuse(session.as_fd(), Refusal::ForeignUser)?;
@@ -80,9 +58,9 @@ impl Listener {
     pub fn arrival(session: BorrowedFd<'_>) -> io::Result<Arrival> {
         let mut buffer = [0; MAX_MESSAGE];
         let received = match socket::receive(session, &mut buffer) {
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(error) if error.errno == libc::EBADMSG => {
                 Self::refuse(session, Refusal::Malformed)?;
-                return Err(error);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
             }
             other => other?,
         };
@@ -141,8 +119,12 @@ fn tell(
     let invalid = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
     if mem::discriminant(message) == mem::discriminant(&Message::Figures("")) {
         let mut buffer = vec![0; MAX_MESSAGE + MAX_FIGURES];
-        return socket::send(socket, message.encode(&mut buffer).map_err(invalid)?, descriptors);
+        return Ok(socket::send(
+            socket,
+            message.encode(&mut buffer).map_err(invalid)?,
+            descriptors,
+        )?);
     }
     let mut buffer = [0; MAX_MESSAGE];
-    socket::send(socket, message.encode(&mut buffer).map_err(invalid)?, descriptors)
+    Ok(socket::send(socket, message.encode(&mut buffer).map_err(invalid)?, descriptors)?)
 }
