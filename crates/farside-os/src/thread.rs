@@ -1,6 +1,7 @@
 //! Threads and processors: where a thread runs, its scheduling class, waiting for descriptors.
 
 use std::os::fd::RawFd;
+use std::sync::atomic::AtomicU32;
 
 use crate::Result;
 use crate::error::{check, last_errno};
@@ -41,8 +42,110 @@ pub fn allowed_processors(most: usize) -> Vec<usize> {
     (0..set.len() * 64).filter(bit_set).take(most).collect()
 }
 
+/// Tells on which processor a waiting thread of this process ran last.
+///
+/// The kernel keeps that number up to date in the thread's own memory, in the area that the C library
+/// registers for restartable sequences; reading it costs a fraction of what asking the kernel does.
+#[derive(Copy, Clone, Debug)]
+pub struct Whereabouts {
+    /// From a thread's list of robust mutexes, whose address the kernel tells, to that area.
+    area: Option<isize>,
+}
+
+/// Where the processor's number lies in the area (`cpu_id` of `struct rseq`).
+const CPU_ID: usize = 4;
+
+impl Whereabouts {
+    /// Finds out where this C library keeps the area.
+    pub fn new() -> Self {
+        Self { area: Self::area_from_robust_list() }
+    }
+
+    fn area_from_robust_list() -> Option<isize> {
+        // SAFETY: the names are valid C strings; where the symbols exist they are an integer each.
+        let (offset, size) = unsafe {
+            let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr());
+            let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr());
+            if offset.is_null() || size.is_null() {
+                return None;
+            }
+            (*offset.cast::<isize>(), *size.cast::<u32>())
+        };
+        // A size of 0 says that nothing is registered.
+        if size == 0 {
+            return None;
+        }
+        let own = thread_pointer()?.wrapping_add_signed(offset);
+        Some(own.wrapping_sub(robust_list(0)?) as isize)
+    }
+
+    /// The processor on which `thread` ran last. `readable` tells whether the caller may read at an
+    /// address without waiting for itself.
+    pub fn of(&self, thread: u32, readable: impl Fn(usize) -> bool) -> Option<usize> {
+        let Some(from_list) = self.area else { return processor_of(thread) };
+        let area = robust_list(thread)?.wrapping_add_signed(from_list);
+        if !readable(area) {
+            return processor_of(thread);
+        }
+        let number = read_own(area + CPU_ID)?;
+        // Negative numbers say that the thread has no number yet.
+        usize::try_from(number).ok()
+    }
+}
+
+impl Default for Whereabouts {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Reads an integer of this process that may be gone at any moment.
+fn read_own(addr: usize) -> Option<i32> {
+    let mut number = 0i32;
+    let len = size_of_val(&number);
+    let into = libc::iovec { iov_base: (&raw mut number).cast(), iov_len: len };
+    let from = libc::iovec { iov_base: addr as *mut libc::c_void, iov_len: len };
+    // SAFETY: the kernel checks the address read from and writes to the integer.
+    let n = unsafe {
+        libc::syscall(
+            libc::SYS_process_vm_readv,
+            libc::syscall(libc::SYS_getpid),
+            &raw const into,
+            1usize,
+            &raw const from,
+            1usize,
+            0usize,
+        )
+    };
+    (n == len as libc::c_long).then_some(number)
+}
+
+/// Address of a thread's list of robust mutexes, 0 for the calling one; `None` if it has none.
+fn robust_list(thread: u32) -> Option<usize> {
+    let (mut head, mut len) = (0usize, 0usize);
+    // SAFETY: both pointers are valid for the call's writes.
+    let result =
+        unsafe { libc::syscall(libc::SYS_get_robust_list, thread, &raw mut head, &raw mut len) };
+    (result == 0 && head != 0).then_some(head)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn thread_pointer() -> Option<usize> {
+    let pointer;
+    // SAFETY: the first word of a thread's block is its own address, by the ABI.
+    unsafe {
+        std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, preserves_flags, readonly));
+    }
+    Some(pointer)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn thread_pointer() -> Option<usize> {
+    None
+}
+
 /// The processor on which a thread of this process runs, or ran last.
-pub fn processor_of(thread: u32) -> Option<usize> {
+fn processor_of(thread: u32) -> Option<usize> {
     let mut path = [0u8; 40];
     {
         use std::io::Write as _;
@@ -163,7 +266,7 @@ pub fn sleep_ns(ns: u64) {
 }
 
 /// Waits while `word` holds `expected`, for at most `timeout_ns`.
-pub fn futex_wait(word: &std::sync::atomic::AtomicU32, expected: u32, timeout_ns: Option<u64>) {
+pub fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
     let time = timeout_ns.map(|ns| libc::timespec {
         tv_sec: (ns / 1_000_000_000) as i64,
         tv_nsec: (ns % 1_000_000_000) as i64,
@@ -182,7 +285,7 @@ pub fn futex_wait(word: &std::sync::atomic::AtomicU32, expected: u32, timeout_ns
 }
 
 /// Wakes up to `count` threads that wait on `word`.
-pub fn futex_wake(word: &std::sync::atomic::AtomicU32, count: u32) {
+pub fn futex_wake(word: &AtomicU32, count: u32) {
     // SAFETY: the word is valid; waking nobody is fine.
     unsafe {
         libc::syscall(

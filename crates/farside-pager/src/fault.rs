@@ -95,6 +95,7 @@ impl Pager {
         self.map_frames(page, self.area.address(position), 1);
         self.area.leave_empty(Run { start: position, count: 1 });
         policy.access(word.slot());
+        self.uses.used();
         Counters::add(&self.counters.soft_faults, 1);
         let mapped = word.in_state(State::Resident).with_position(0);
         self.publish_absent(page, mapped.with_writable().without_prefetched());

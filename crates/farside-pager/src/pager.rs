@@ -1,6 +1,6 @@
 //! The pager's state: what all transitions share.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use farside_far::{FarError, FarStore};
@@ -13,6 +13,7 @@ use farside_trace::PageId;
 use crate::advice::Advice;
 use crate::counters::Counters;
 use crate::flight::Flights;
+use crate::forecast::{UseForecast, WriteForecast};
 use crate::frames::{Budget, FrameArea};
 use crate::gate::Gate;
 use crate::region::FreeRanges;
@@ -73,6 +74,7 @@ pub struct Pager {
     pub(crate) flights: Flights,
     pub(crate) advice: Advice,
     pub(crate) writes: WriteForecast,
+    pub(crate) uses: UseForecast,
     pub(crate) protection: Mutex<()>,
     /// Held by the one thread that reclaims.
     pub(crate) reclaiming: Mutex<()>,
@@ -132,6 +134,7 @@ impl Pager {
             flights: Flights::default(),
             advice: Advice::default(),
             writes: WriteForecast::default(),
+            uses: UseForecast::default(),
             protection: Mutex::new(()),
             reclaiming: Mutex::new(()),
             exact_prefetch_count: parts.exact_prefetch_count,
@@ -276,38 +279,6 @@ impl Pager {
         if pages > old && pages.next_power_of_two() > old.next_power_of_two() {
             self.lock_policy().set_capacity(pages as usize);
         }
-    }
-}
-
-/// Foresees whether a page fetched because of a read will be written, from how often the last ones
-/// were.
-///
-/// A page mapped write-protected that is then written costs a second fault; one mapped writable that
-/// is never written costs a comparison when it is evicted.
-#[derive(Default)]
-pub struct WriteForecast {
-    /// Share of protected pages that were written, in 65536ths, averaged over about 64 of them.
-    share: AtomicU32,
-    fetched: AtomicU32,
-}
-
-impl WriteForecast {
-    /// Whether to map the next page write-protected.
-    pub fn protect_next(&self) -> bool {
-        let n = self.fetched.fetch_add(1, Relaxed);
-        let probe = n.is_multiple_of(16);
-        let protect = probe || self.share.load(Relaxed) < 65536 / 4;
-        if protect {
-            let share = self.share.load(Relaxed);
-            self.share.store(share - share / 64, Relaxed);
-        }
-        protect
-    }
-
-    /// A protected page was written.
-    pub fn written(&self) {
-        let share = self.share.load(Relaxed);
-        self.share.store((share + 65536 / 64).min(65536), Relaxed);
     }
 }
 

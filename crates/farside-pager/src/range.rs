@@ -140,7 +140,7 @@ impl Pager {
             }
         }
         *forgotten += held.pages.len() as i64;
-        self.forget_held(&held);
+        self.forget_held(&mut held);
         if wait {
             self.wait_out(page);
         }
@@ -148,7 +148,7 @@ impl Pager {
     }
 
     /// Drops what discarded pages hold here and in the far store, and ends their transition.
-    fn forget_held(&self, held: &Discarded) {
+    fn forget_held(&self, held: &mut Discarded) {
         let ranges: Vec<(usize, usize)> = held
             .mapped
             .iter()
@@ -157,9 +157,7 @@ impl Pager {
         // A failure means that the range is not mapped any more, and its frames are gone.
         let _ = self.space.drop_pages(&ranges);
         self.budget.give(held.mapped.iter().map(|(_, count)| count).sum());
-        for position in &held.positions {
-            self.release_frames(Run { start: *position, count: 1 });
-        }
+        self.release_frames(&mut held.positions);
         for (first, count) in &held.stored {
             // What the store cannot discard is discarded with the process.
             let _ = self.store.discard(*first, *count);
@@ -330,7 +328,7 @@ struct Discarded {
     /// Runs that are mapped.
     mapped: Vec<(u64, u64)>,
     /// Positions of frames in the frame area.
-    positions: Vec<u32>,
+    positions: Vec<Run>,
     /// Runs that the far store holds.
     stored: Vec<(u64, u64)>,
 }
@@ -340,7 +338,7 @@ impl Discarded {
         self.pages.push(page);
         match word.state() {
             State::Resident => push_page(&mut self.mapped, page),
-            State::Watched => self.positions.push(word.position()),
+            State::Watched => self.positions.push(Run { start: word.position(), count: 1 }),
             _ => {}
         }
         if word.stored() {

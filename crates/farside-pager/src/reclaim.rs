@@ -89,28 +89,39 @@ impl Pager {
         }
     }
 
-    /// Gives spare frames back to the kernel and the budget; returns how many.
+    /// Gives at least `want` spare frames back to the kernel and the budget, if there are so many;
+    /// returns how many.
     fn drop_spare(&self, want: u64) -> u64 {
-        let mut dropped = 0;
-        while dropped < want {
-            let Some(run) = self.area.take_spare((want - dropped).min(BATCH as u64) as u32) else {
-                break;
-            };
-            self.release_frames(run);
-            dropped += u64::from(run.count);
+        let want = want.max(RECLAIM_BATCH).min(BATCH as u64) as u32;
+        let mut runs = Vec::new();
+        let mut taken = 0;
+        while taken < want
+            && let Some(run) = self.area.take_spare(want - taken)
+        {
+            taken += run.count;
+            runs.push(run);
         }
-        dropped
+        self.release_frames(&mut runs)
     }
 
-    /// Frees the frames at taken positions and the positions.
-    pub(crate) fn release_frames(&self, run: Run) {
-        let range = (self.area.address(run.start), run.count as usize * PAGE);
-        if self.space.drop_pages(&[range]).is_ok() {
-            self.area.leave_empty(run);
-            self.budget.give(u64::from(run.count));
-        } else {
-            self.area.add_spare(run);
+    /// Frees the frames at taken positions and the positions; returns how many.
+    pub(crate) fn release_frames(&self, runs: &mut [Run]) -> u64 {
+        if runs.is_empty() {
+            return 0;
         }
+        runs.sort_unstable_by_key(|run| run.start);
+        let mut ranges = Vec::new();
+        for run in &*runs {
+            push_range(&mut ranges, self.area.address(run.start), run.count as usize * PAGE);
+        }
+        if self.space.drop_pages(&ranges).is_err() {
+            runs.iter().for_each(|run| self.area.add_spare(*run));
+            return 0;
+        }
+        runs.iter().for_each(|run| self.area.leave_empty(*run));
+        let count = runs.iter().map(|run| u64::from(run.count)).sum();
+        self.budget.give(count);
+        count
     }
 
     /// Evicts at least `want` pages if so many can be, in batches; returns how many frames are to be
@@ -162,7 +173,8 @@ impl Pager {
                 None => debug_assert!(false, "the policy knows page {page}, which is {word:?}"),
             }
         }
-        policy.watch(batch, &mut scratch.watch);
+        // More than leave, until the policy watches as many as it wants to.
+        policy.watch(2 * batch, &mut scratch.watch);
         for (PageId(page), slot) in scratch.watch.drain(..) {
             let word = self.table.load(page);
             if word.state() == State::Resident
@@ -180,6 +192,13 @@ impl Pager {
         while at < scratch.to_watch.len() {
             let rest = &scratch.to_watch[at..];
             let want = run_length(rest, BATCH, |_| true);
+            if want < MOVE_FROM && !self.uses.watch_next() {
+                for owned in &rest[..want] {
+                    self.publish_absent(owned.page, owned.word);
+                }
+                at += want;
+                continue;
+            }
             let Some(run) = self.area.take_empty(want as u32) else {
                 // No room to watch: the pages stay mapped.
                 for owned in rest {
@@ -223,7 +242,7 @@ impl Pager {
                     1
                 }
                 _ if is_clean(owned.word) && run_length(rest, MOVE_FROM, is_clean) < MOVE_FROM => {
-                    push_range(&mut scratch.drops, self.address(owned.page));
+                    push_range(&mut scratch.drops, self.address(owned.page), PAGE);
                     scratch.dropped.push(owned);
                     1
                 }
@@ -255,7 +274,11 @@ impl Pager {
     }
 
     fn count_unused(&self, page: u64, word: Word) {
-        if word.prefetched() && word.state() == State::Watched {
+        if word.state() != State::Watched {
+            return;
+        }
+        self.uses.unused();
+        if word.prefetched() {
             Counters::add(&self.counters.prefetched_unused, 1);
             self.lock_prefetcher().unused(PageId(page));
         }
@@ -442,12 +465,12 @@ fn push_staged(list: &mut Vec<Staged>, owned: Owned, run: Run) {
     list.push(Staged { first: owned.page, run, word: owned.word });
 }
 
-fn push_range(list: &mut Vec<(usize, usize)>, addr: usize) {
+fn push_range(list: &mut Vec<(usize, usize)>, addr: usize, more: usize) {
     if let Some((start, len)) = list.last_mut()
         && *start + *len == addr
     {
-        *len += PAGE;
+        *len += more;
         return;
     }
-    list.push((addr, PAGE));
+    list.push((addr, more));
 }

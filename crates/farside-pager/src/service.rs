@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use farside_far::FarError;
 use farside_os::memory::{PAGE, reserve};
 use farside_os::space::KernelSpace;
-use farside_os::thread::{self, Class};
+use farside_os::thread::{self, Class, Whereabouts};
 use farside_os::userfault::{Event, RawMessage};
 
 use crate::counters::Counters;
@@ -33,8 +33,18 @@ const MESSAGES: usize = 32;
 /// Most faults that are read ahead of their turn. While a process forks nothing may be allocated.
 const MAX_FAULTS: usize = 4096;
 
-/// Faults served between two looks at where the faulting thread runs.
-const LOOK_EVERY: u32 = 64;
+/// A handler whose last so many faults were all of one thread leaves duty when that thread moves: with
+/// two on duty, whoever is quicker would draw the thread to its own processor, time and again.
+const SOLE_FROM: u32 = 64;
+
+/// Faults served between two looks for handlers that are on duty without need.
+const RELIEVE_EVERY: u32 = 16;
+
+/// Milliseconds after which a waiting handler looks whether it is still on duty.
+const LOOK_BUSY_MS: i32 = 2;
+
+/// The same for one that has had nothing to do since its last look.
+const LOOK_IDLE_MS: i32 = 100;
 
 /// How long the sentinel lets a fault wait before it steps in.
 const PATIENCE_NS: u64 = 1_000_000;
@@ -54,7 +64,9 @@ pub struct Service {
     pub(crate) space: Arc<KernelSpace>,
     pub(crate) forks: Forks,
     hook: ThreadHook,
+    whereabouts: Whereabouts,
     duties: Vec<Duty>,
+    on_duty: AtomicU32,
     served: AtomicU64,
     raised: AtomicBool,
     /// Threads that have all they need.
@@ -65,6 +77,7 @@ pub struct Service {
 struct Duty {
     processor: usize,
     on: AtomicU32,
+    served: AtomicU64,
     thread: AtomicU32,
 }
 
@@ -73,14 +86,21 @@ impl Service {
     pub fn new(pager: &'static Pager, space: Arc<KernelSpace>, hook: ThreadHook) -> Self {
         let duties = thread::allowed_processors(MAX_HANDLERS)
             .into_iter()
-            .map(|processor| Duty { processor, on: AtomicU32::new(0), thread: AtomicU32::new(0) })
+            .map(|processor| Duty {
+                processor,
+                on: AtomicU32::new(0),
+                served: AtomicU64::new(0),
+                thread: AtomicU32::new(0),
+            })
             .collect();
         Self {
             pager,
             space,
             forks: Forks::default(),
             hook,
+            whereabouts: Whereabouts::new(),
             duties,
+            on_duty: AtomicU32::new(0),
             served: AtomicU64::new(0),
             raised: AtomicBool::new(false),
             ready: AtomicU32::new(0),
@@ -96,6 +116,7 @@ impl Service {
         self.ready.store(0, Ordering::Relaxed);
         let mask = thread::block_signals();
         let here = thread::processor();
+        self.on_duty.store(1, Ordering::Relaxed);
         let first = self.duties.iter().position(|duty| duty.processor == here).unwrap_or(0);
         let mut result = Ok(());
         for index in 0..self.duties.len() {
@@ -158,31 +179,57 @@ impl Service {
             while duty.on.load(Ordering::Acquire) == 0 {
                 thread::futex_wait(&duty.on, 0, None);
             }
-            if let Err(error) = thread::wait_readable(&[self.uffd()], 100) {
+            let timeout = if desk.idle { LOOK_IDLE_MS } else { LOOK_BUSY_MS };
+            if let Err(error) = thread::wait_readable(&[self.uffd()], timeout) {
                 stop(&FarError::Os(error));
             }
-            desk.serve_waiting(self, Some(index));
+            desk.idle = desk.serve_waiting(self, Some(index)) == 0;
         }
     }
 
-    /// Puts the handler of `thread`'s processor on duty, and takes handler `index` off if it serves
-    /// nobody on its own processor.
+    /// Puts the handler of the processor of `thread`, which waits for a page, on duty.
     fn follow(&self, index: usize, thread: u32, desk: &mut Desk) {
-        let Some(processor) = thread::processor_of(thread) else { return };
+        let local = |area: usize| !self.pager.contains(area);
+        let Some(processor) = self.whereabouts.of(thread, local) else { return };
         if processor == self.duties[index].processor {
-            desk.strangers = 0;
             return;
         }
         let Some(other) = self.duties.iter().find(|duty| duty.processor == processor) else {
             return;
         };
         if other.on.swap(1, Ordering::AcqRel) == 0 {
+            self.on_duty.fetch_add(1, Ordering::AcqRel);
             thread::futex_wake(&other.on, 1);
         }
-        desk.strangers += 1;
-        if desk.strangers >= 2 {
-            desk.strangers = 0;
-            self.duties[index].on.store(0, Ordering::Release);
+        if desk.others == 0 {
+            self.relieve(index);
+        }
+    }
+
+    /// Takes handler `index` off duty, unless it is the last one.
+    fn relieve(&self, index: usize) {
+        let more_than_one = |count: u32| (count > 1).then(|| count - 1);
+        if self.on_duty.fetch_update(Ordering::AcqRel, Ordering::Acquire, more_than_one).is_ok()
+            && self.duties[index].on.swap(0, Ordering::AcqRel) == 0
+        {
+            // Somebody else had relieved it.
+            self.on_duty.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Relieves the handlers on duty that have served nobody since handler `index` last looked: every
+    /// fault wakes them.
+    fn relieve_idle(&self, index: usize, desk: &mut Desk) {
+        if self.on_duty.load(Ordering::Acquire) < 2 {
+            return;
+        }
+        for (other, seen) in desk.seen.iter_mut().enumerate().take(self.duties.len()) {
+            let served = self.duties[other].served.load(Ordering::Relaxed);
+            let on = self.duties[other].on.load(Ordering::Acquire) != 0;
+            if other != index && on && served == *seen {
+                self.relieve(other);
+            }
+            *seen = served;
         }
     }
 
@@ -259,8 +306,14 @@ struct Desk {
     messages: [RawMessage; MESSAGES],
     /// Faults read but not served yet: address, whether write-protected, thread.
     faults: Vec<(usize, bool, u32)>,
+    /// Nothing came while it last waited.
+    idle: bool,
+    /// The thread served last, and for how many faults more others count as being served too.
+    thread: u32,
+    others: u32,
     since_look: u32,
-    strangers: u32,
+    /// What each handler had served at the last look.
+    seen: [u64; MAX_HANDLERS],
 }
 
 impl Desk {
@@ -270,8 +323,11 @@ impl Desk {
             worker,
             messages: [RawMessage::default(); MESSAGES],
             faults: Vec::with_capacity(MAX_FAULTS),
+            idle: true,
+            thread: 0,
+            others: 0,
             since_look: 0,
-            strangers: 0,
+            seen: [0; MAX_HANDLERS],
         }
     }
 
@@ -279,6 +335,8 @@ impl Desk {
     fn serve_waiting(&mut self, service: &Service, index: Option<usize>) -> u64 {
         let mut total = 0;
         loop {
+            // A thread that faults again and again here finds its handler awake.
+            let woken = total == 0;
             let n = match service.space.uffd().read(&mut self.messages) {
                 Ok(n) => n,
                 Err(error) => stop(&FarError::Os(error)),
@@ -299,12 +357,28 @@ impl Desk {
             // Threads that wait for the same page send a message each.
             self.faults.sort_unstable_by_key(|fault| (fault.0, fault.1));
             self.faults.dedup_by_key(|fault| (fault.0, fault.1));
+            if let (true, Some(index), Some((.., thread))) = (woken, index, self.faults.last()) {
+                service.follow(index, *thread, self);
+            }
             total += self.faults.len() as u64;
-            self.serve_faults(service, index);
+            self.serve_faults(service);
+            if let Some(index) = index {
+                self.note_served(service, index, n as u32);
+            }
         }
     }
 
-    fn serve_faults(&mut self, service: &Service, index: Option<usize>) {
+    /// Notes that handler `index` served `count` faults.
+    fn note_served(&mut self, service: &Service, index: usize, count: u32) {
+        service.duties[index].served.fetch_add(u64::from(count), Ordering::Relaxed);
+        self.since_look += count;
+        if self.since_look >= RELIEVE_EVERY {
+            self.since_look = 0;
+            service.relieve_idle(index, self);
+        }
+    }
+
+    fn serve_faults(&mut self, service: &Service) {
         let pager = service.pager;
         while let Some((address, protected, thread)) = self.faults.pop() {
             let inside = loop {
@@ -319,13 +393,9 @@ impl Desk {
             }
             drop(inside);
             service.served.fetch_add(1, Ordering::Relaxed);
-            self.since_look += 1;
-            if let Some(index) = index
-                && self.since_look >= LOOK_EVERY
-            {
-                self.since_look = 0;
-                service.follow(index, thread, self);
-            }
+            let same = self.thread == thread || self.thread == 0;
+            self.others = if same { self.others.saturating_sub(1) } else { SOLE_FROM };
+            self.thread = thread;
         }
     }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use farside_far::{FarError, FarStore};
+use farside_os::OsError;
 use farside_os::memory::{PAGE, reserve};
 use farside_os::space::{AddressSpace, KernelSpace};
 use farside_os::userfault::{Userfault, feature};
-use farside_os::OsError;
 use farside_policy::{prefetch, replacement};
 use farside_wire::pool::MAX_PAGES;
 use thiserror::Error;

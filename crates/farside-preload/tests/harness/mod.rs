@@ -76,14 +76,8 @@ fn built() -> &'static Path {
         let test = std::env::current_exe().unwrap();
         let profile = test.ancestors().nth(2).unwrap();
         let mut build = Command::new(env!("CARGO"));
-        build.args([
-            "build",
-            "--quiet",
-            "--package",
-            "farside-preload",
-            "--package",
-            "farside-cli",
-        ]);
+        // As a whole, with the features that every other build of the workspace has.
+        build.args(["build", "--quiet", "--workspace"]);
         build.arg("--target-dir").arg(profile.parent().unwrap());
         if profile.ends_with("release") {
             build.arg("--release");

@@ -1,0 +1,112 @@
+//! What the last pages did, as a forecast of what the next will do.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// A share of recent cases, averaged over about 64 of them.
+///
+/// Updates that race may lose one another, which a forecast can bear.
+#[derive(Default)]
+struct Share(AtomicU32);
+
+/// All of the cases.
+const WHOLE: u32 = 65536;
+
+impl Share {
+    fn get(&self) -> u32 {
+        self.0.load(Relaxed)
+    }
+
+    fn fall(&self) {
+        let share = self.get();
+        self.0.store(share - share / 64, Relaxed);
+    }
+
+    fn rise(&self) {
+        self.0.store((self.get() + WHOLE / 64).min(WHOLE), Relaxed);
+    }
+}
+
+/// One case in so many goes against the forecast, to see whether it still holds.
+const PROBE_EVERY: u32 = 16;
+
+/// Foresees whether a page fetched because of a read will be written.
+///
+/// A page mapped write-protected that is then written costs a second fault; one mapped writable that
+/// is never written costs a comparison when it is evicted.
+#[derive(Default)]
+pub struct WriteForecast {
+    /// Of protected pages, those that were written.
+    written: Share,
+    fetched: AtomicU32,
+}
+
+impl WriteForecast {
+    /// Whether to map the next page write-protected.
+    pub fn protect_next(&self) -> bool {
+        let probe = self.fetched.fetch_add(1, Relaxed).is_multiple_of(PROBE_EVERY);
+        let protect = probe || self.written.get() < WHOLE / 4;
+        if protect {
+            self.written.fall();
+        }
+        protect
+    }
+
+    /// A protected page was written.
+    pub fn written(&self) {
+        self.written.rise();
+    }
+}
+
+/// Foresees whether a page will be used while it is watched.
+///
+/// Unmapping a page by itself to watch it costs about a system call more than evicting it; the page
+/// stays if it is used, but for a soft fault. That pays if enough of the watched pages are used.
+#[derive(Default)]
+pub struct UseForecast {
+    /// Of watched pages, those that were used.
+    used: Share,
+    asked: AtomicU32,
+}
+
+impl UseForecast {
+    /// Whether to watch the next page, if it takes a system call of its own.
+    pub fn watch_next(&self) -> bool {
+        let probe = self.asked.fetch_add(1, Relaxed).is_multiple_of(PROBE_EVERY);
+        probe || self.used.get() >= WHOLE / 8
+    }
+
+    /// A watched page was used.
+    pub fn used(&self) {
+        self.used.rise();
+    }
+
+    /// A watched page was evicted unused.
+    pub fn unused(&self) {
+        self.used.fall();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_watched_only_while_they_are_used() {
+        let uses = UseForecast::default();
+        let watched = |uses: &UseForecast| (0..160).filter(|_| uses.watch_next()).count();
+        assert_eq!(watched(&uses), 10, "without experience only probes are");
+        (0..64).for_each(|_| uses.used());
+        assert_eq!(watched(&uses), 160);
+        (0..640).for_each(|_| uses.unused());
+        assert_eq!(watched(&uses), 10);
+    }
+
+    #[test]
+    fn pages_are_protected_until_they_are_written() {
+        let writes = WriteForecast::default();
+        let protected = |writes: &WriteForecast| (0..16).filter(|_| writes.protect_next()).count();
+        assert_eq!(protected(&writes), 16);
+        (0..64).for_each(|_| writes.written());
+        assert_eq!(protected(&writes), 1);
+    }
+}
