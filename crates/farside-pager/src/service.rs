@@ -47,7 +47,7 @@ const LOOK_BUSY_MS: i32 = 2;
 const LOOK_IDLE_MS: i32 = 100;
 
 /// How long the sentinel lets a fault wait before it steps in.
-const PATIENCE_NS: u64 = 1_000_000;
+const PATIENCE_NS: u64 = 4_000_000;
 
 /// How long handlers keep their raised class.
 const RAISED_NS: u64 = 100_000_000;
