@@ -249,8 +249,11 @@ impl Pager {
         if mapped > 0 {
             self.map_frames(first, src, mapped);
             self.area.leave_empty(Run { start: run.start, count: mapped as u32 });
-            let word = Word::new(State::Resident).with_stored().with_writable();
-            self.publish_resident(first, mapped, word, Self::arrival(demanded));
+            let word = Word::new(State::Resident).with_stored();
+            let clean = if self.writes.protect_next() { self.protect_clean(first, mapped) } else { 0 };
+            self.publish_resident(first, clean, word, Self::arrival(demanded));
+            let open = word.with_writable();
+            self.publish_resident(first + clean, mapped - clean, open, Self::arrival(demanded));
             self.wake(first, mapped);
         }
         for i in mapped..count {

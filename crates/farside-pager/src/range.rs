@@ -88,7 +88,7 @@ impl Pager {
         (first, (first + (len / PAGE) as u64).min(self.table.pages()))
     }
 
-    fn lock_protection(&self) -> std::sync::MutexGuard<'_, ()> {
+    pub(crate) fn lock_protection(&self) -> std::sync::MutexGuard<'_, ()> {
         self.lock(&self.protection)
     }
 

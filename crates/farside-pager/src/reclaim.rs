@@ -367,12 +367,17 @@ impl Pager {
         if is_zero(content) {
             return if word.stored() { Fate::ZeroStored } else { Fate::Zero };
         }
-        let tag = XxHash3_64::oneshot_with_seed(self.tag_seed, content);
+        let tag = self.tag_of(content);
         if word.stored() && tag == self.table.tag(page) {
             return Fate::Clean;
         }
         self.table.set_tag(page, tag);
         Fate::Write
+    }
+
+    /// By what a page's content is recognised.
+    pub(crate) fn tag_of(&self, content: &[u8]) -> u64 {
+        XxHash3_64::oneshot_with_seed(self.tag_seed, content)
     }
 
     /// Publishes a victim that needs no write.

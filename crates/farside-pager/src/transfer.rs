@@ -7,6 +7,7 @@ use crate::counters::Counters;
 use crate::frames::Run;
 use crate::frames::bytes_at;
 use crate::pager::Pager;
+use crate::table::BLOCK_PROTECTED;
 
 /// How often a frame that the kernel holds is made our own before it counts as pinned.
 const UNSHARE_TRIES: u32 = 2;
@@ -101,13 +102,38 @@ impl Pager {
         }
     }
 
-    fn forbid_writes(&self, addr: usize) -> farside_os::Result<()> {
+    fn forbid_writes(&self, addr: usize, len: usize) -> farside_os::Result<()> {
         loop {
-            match self.space.forbid_writes(addr, PAGE) {
+            match self.space.forbid_writes(addr, len) {
                 Err(error) if error.errno == libc::EAGAIN => self.space.rest(0),
                 result => return result,
             }
         }
+    }
+
+    /// Write-protects pages that were moved in from the far store a moment ago; returns how many of
+    /// them, from the first on, are as the far store has them. The others are writable.
+    ///
+    /// Frames cannot be moved in write-protected, so that another thread may have written to them
+    /// meanwhile. Comparing them now, while they are in the processor's caches, costs a fraction of
+    /// comparing them when they are evicted.
+    pub(crate) fn protect_clean(&self, first: u64, count: u64) -> u64 {
+        // As long as the program cannot change the protection, present pages can be read.
+        let _unchanging = self.lock_protection();
+        let (addr, len) = (self.address(first), count as usize * PAGE);
+        if self.table.any_block(first, first + count, BLOCK_PROTECTED)
+            || self.forbid_writes(addr, len).is_err()
+        {
+            return 0;
+        }
+        // SAFETY: the pages are in transition, so that they stay present; nobody can write to them.
+        let bytes = unsafe { bytes_at(addr, len) };
+        let same = |(page, content): &(u64, &[u8])| self.tag_of(content) == self.table.tag(*page);
+        let clean = (first..).zip(bytes.chunks_exact(PAGE)).take_while(same).count() as u64;
+        for page in first + clean..first + count {
+            self.allow_writes(self.address(page));
+        }
+        clean
     }
 
     /// Copies `bytes` to absent pages from `first` on, and wakes who waits for them.
@@ -191,7 +217,7 @@ impl Pager {
         let addr = self.address(page);
         let mut bytes = [0; PAGE];
         // The program may be given the right to write at any moment; nothing may change after this.
-        if self.forbid_writes(addr).is_err() {
+        if self.forbid_writes(addr, PAGE).is_err() {
             return Mended::Refused;
         }
         // It may have been given it already, and had the kernel pin the page.
