@@ -176,16 +176,25 @@ fn processor_of(thread: u32) -> Option<usize> {
 
 /// Binds the calling thread to one processor.
 pub fn bind_to(processor: usize) -> Result<()> {
+    bind_to_any(std::iter::once(processor))
+}
+
+/// Binds the calling thread to some processors. Those with numbers beyond 1023 do not count; without
+/// any other nothing changes.
+pub fn bind_to_any(processors: impl Iterator<Item = usize>) -> Result<()> {
     let mut set = [0u64; 16];
-    let (word, bit) = (processor / 64, processor % 64);
-    if word >= set.len() {
+    for processor in processors {
+        if let Some(word) = set.get_mut(processor / 64) {
+            *word |= 1 << (processor % 64);
+        }
+    }
+    if set == [0; 16] {
         return Ok(());
     }
-    set[word] = 1 << bit;
     // SAFETY: the mask is valid for reads of the size that is passed.
     let result =
         unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&set), set.as_ptr()) };
-    check(result, "sched_setaffinity", "a handler thread").map(drop)
+    check(result, "sched_setaffinity", "a thread of the runtime").map(drop)
 }
 
 /// Sets the scheduling class of a thread of this process, 0 for the calling one.

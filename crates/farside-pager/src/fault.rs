@@ -159,8 +159,10 @@ impl Pager {
         let free = self.budget.limit().saturating_sub(self.budget.used());
         // With plenty of room a small cluster is cheaper than the faults it saves.
         let least = if free > self.budget.limit() / 4 { 16 } else { 1 };
-        // Near the limit a batch must not push out what is in use.
-        let most = (free / 8).clamp(least, BATCH as u64);
+        // Near the limit a batch must not push out what is in use, unless long growth promises that it
+        // will be used itself.
+        let grown = (before / 8).min(self.budget.limit() / 64);
+        let most = (free / 8).max(grown).clamp(least, BATCH as u64);
         let run = before.clamp(least, most).min(self.table.pages() - page);
         // What the program does not hold is not populated.
         self.lock_ranges().taken_until(page + 1, page + run) - page

@@ -33,6 +33,9 @@ const MESSAGES: usize = 32;
 /// Most faults that are read ahead of their turn. While a process forks nothing may be allocated.
 const MAX_FAULTS: usize = 4096;
 
+/// Threads of other processors served in a row until their handler goes on duty.
+const STRANGERS: u32 = 2;
+
 /// A handler whose last so many faults were all of one thread leaves duty when that thread moves: with
 /// two on duty, whoever is quicker would draw the thread to its own processor, time and again.
 const SOLE_FROM: u32 = 64;
@@ -192,8 +195,15 @@ impl Service {
         let local = |area: usize| !self.pager.contains(area);
         let Some(processor) = self.whereabouts.of(thread, local) else { return };
         if processor == self.duties[index].processor {
+            desk.strangers = 0;
             return;
         }
+        // Serving it may bring the thread back here.
+        desk.strangers += 1;
+        if desk.strangers < STRANGERS {
+            return;
+        }
+        desk.strangers = 0;
         let Some(other) = self.duties.iter().find(|duty| duty.processor == processor) else {
             return;
         };
@@ -238,6 +248,7 @@ impl Service {
         let mut desk = Desk::new(self);
         let (mut last_served, mut last_change) = (0, 0);
         let mut raised_until = 0;
+        let mut avoided = None;
         self.say_ready();
         loop {
             let now = thread::now_ns();
@@ -256,6 +267,20 @@ impl Service {
                 }
             }
             self.raise_handlers(thread::now_ns() < raised_until);
+            self.keep_away(&mut avoided);
+        }
+    }
+
+    /// Keeps the sentinel off the processor whose handler is on duty: a thread that wakes up there makes
+    /// the scheduler move the faulting thread elsewhere.
+    fn keep_away(&self, avoided: &mut Option<usize>) {
+        let on_duty = self.duties.iter().find(|duty| duty.on.load(Ordering::Relaxed) != 0);
+        let on_duty = on_duty.map(|duty| duty.processor);
+        if on_duty != *avoided {
+            *avoided = on_duty;
+            let processors = self.duties.iter().map(|duty| duty.processor);
+            // Without it things are slower, not wrong.
+            let _ = thread::bind_to_any(processors.filter(|processor| Some(*processor) != on_duty));
         }
     }
 
@@ -311,6 +336,7 @@ struct Desk {
     /// The thread served last, and for how many faults more others count as being served too.
     thread: u32,
     others: u32,
+    strangers: u32,
     since_look: u32,
     /// What each handler had served at the last look.
     seen: [u64; MAX_HANDLERS],
@@ -326,6 +352,7 @@ impl Desk {
             idle: true,
             thread: 0,
             others: 0,
+            strangers: 0,
             since_look: 0,
             seen: [0; MAX_HANDLERS],
         }
