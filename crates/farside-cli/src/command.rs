@@ -90,6 +90,10 @@ struct RunArguments {
     /// costs a fault for each.
     #[arg(long)]
     exact_prefetch_count: bool,
+    /// How pages come and go: "move" their frames, where the kernel can do it (default), or "copy"
+    /// their content, as kernels before 6.8 need it.
+    #[arg(long, value_name = "HOW")]
+    frames: Option<String>,
     /// Read settings from a TOML file.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -126,7 +130,7 @@ fn run_help() -> String {
          Prefetchers:\n{}\n\
          Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR,\n\
          FARSIDE_READAHEAD, FARSIDE_REPLACEMENT, FARSIDE_PREFETCH, FARSIDE_EXACT_PREFETCH,\n\
-         FARSIDE_STATS, FARSIDE_QUIET, FARSIDE_PROGRESS), else from the file named by --config or\n\
+         FARSIDE_FRAMES, FARSIDE_STATS, FARSIDE_QUIET, FARSIDE_PROGRESS), else from the file named by --config or\n\
          FARSIDE_CONFIG, whose keys are the names of the options.\n\n\
          Exit codes:\n  2    the command line or a setting makes no sense; nothing was started\n  \
          125  Farside itself failed\n  126  the program cannot be executed\n  \
@@ -150,6 +154,7 @@ impl RunArguments {
             replacement: given(&self.replacement, "--replacement"),
             prefetch: given(&self.prefetch, "--prefetch"),
             exact_prefetch_count: switch(self.exact_prefetch_count, "--exact-prefetch-count"),
+            frames: given(&self.frames, "--frames"),
             stats: given(&self.stats, "--stats"),
             quiet: switch(self.quiet, "--quiet"),
             progress: switch(self.progress, "--progress"),

@@ -105,6 +105,21 @@ pub fn populate(addr: usize, len: usize, subject: &'static str) -> Result<()> {
     }
 }
 
+/// Whether every page of the range has a frame.
+///
+/// At most 64 pages can be asked for at once.
+pub fn is_present(addr: usize, len: usize, subject: &'static str) -> Result<bool> {
+    let mut present = [0u8; 64];
+    let pages = len.div_ceil(PAGE);
+    if pages > present.len() {
+        return Err(OsError { call: "mincore", subject, errno: libc::EINVAL });
+    }
+    // SAFETY: the vector has a byte for each page of the range.
+    let result = unsafe { libc::syscall(libc::SYS_mincore, addr, len, present.as_mut_ptr()) };
+    check(result, "mincore", subject)?;
+    Ok(present[..pages].iter().all(|byte| byte & 1 == 1))
+}
+
 /// Gives the frames of the range back to the kernel; the next access finds zeros or a fault.
 pub fn drop_range(addr: usize, len: usize, subject: &'static str) -> Result<()> {
     advise(addr, len, libc::MADV_DONTNEED, subject)

@@ -1,8 +1,8 @@
 //! The address-space seam: what the pager may do to pages, and the kernel's implementation of it.
 
-use crate::memory;
-use crate::userfault::{Partial, Userfault};
+use crate::userfault::{Partial, Userfault, feature};
 use crate::{OsError, Result};
+use crate::{emulated_move, memory};
 
 /// Operations on the pages of a process. The pager is written against this trait, so that the same
 /// state machine runs on the kernel and in the seeded simulator.
@@ -69,6 +69,8 @@ pub trait AddressSpace: Send + Sync {
 #[derive(Debug)]
 pub struct KernelSpace {
     uffd: Userfault,
+    /// Whether frames are moved; else their content is copied.
+    moves: bool,
     /// Whether one call may drop many scattered ranges (`process_madvise` on oneself, Linux 6.13).
     vectored_drop: std::sync::atomic::AtomicBool,
 }
@@ -80,9 +82,10 @@ const PIDFD_SELF: i32 = -10001;
 const MAX_VECTOR: usize = 1024;
 
 impl KernelSpace {
-    /// Wraps an open descriptor.
+    /// Wraps an open descriptor. Frames are moved if that was asked for when it was opened.
     pub fn new(uffd: Userfault) -> Self {
-        Self { uffd, vectored_drop: std::sync::atomic::AtomicBool::new(true) }
+        let moves = uffd.features() & feature::MOVE != 0;
+        Self { uffd, moves, vectored_drop: std::sync::atomic::AtomicBool::new(true) }
     }
 
     /// The descriptor that messages are read from.
@@ -137,6 +140,13 @@ impl AddressSpace for KernelSpace {
         len: usize,
         wake: bool,
     ) -> std::result::Result<(), Partial> {
+        if !self.moves {
+            // SAFETY: the buffer is a live slice; the destination is the pager's.
+            let copy = |dst, content: &[u8]| unsafe {
+                self.uffd.copy(dst, content.as_ptr() as usize, content.len(), false, wake)
+            };
+            return emulated_move::move_frames(self, copy, dst, src, len);
+        }
         // SAFETY: both ranges are the pager's, which tracks where each frame is.
         unsafe { self.uffd.move_frames(dst, src, len, false, wake) }
     }

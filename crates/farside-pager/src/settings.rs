@@ -29,6 +29,8 @@ pub struct Settings {
     pub readahead: u32,
     /// Whether prefetched pages stay unmapped until touched, so that their use is counted exactly.
     pub exact_prefetch_count: bool,
+    /// Whether frames are moved where the kernel can do it; else their content is always copied.
+    pub move_frames: bool,
 }
 
 /// Names of the environment variables that carry [`Settings`].
@@ -43,6 +45,8 @@ pub mod env {
     pub const READAHEAD: &str = "FARSIDE_READAHEAD";
     /// `1` to count prefetches exactly.
     pub const EXACT_PREFETCH: &str = "FARSIDE_EXACT_PREFETCH";
+    /// `copy` to copy the content of frames even where the kernel can move them.
+    pub const FRAMES: &str = "FARSIDE_FRAMES";
     /// Far memory, as `--far` names it.
     pub const FAR: &str = "FARSIDE_FAR";
     /// Abstract socket name of the supervisor.
@@ -63,6 +67,7 @@ impl Default for Settings {
             prefetch: "linux".into(),
             readahead: DEFAULT_READAHEAD,
             exact_prefetch_count: false,
+            move_frames: true,
         }
     }
 }
@@ -97,6 +102,7 @@ impl Settings {
             (env::PREFETCH, self.prefetch.clone()),
             (env::READAHEAD, self.readahead.to_string()),
             (env::EXACT_PREFETCH, u8::from(self.exact_prefetch_count).to_string()),
+            (env::FRAMES, if self.move_frames { "move" } else { "copy" }.into()),
         ]
     }
 
@@ -127,6 +133,16 @@ impl Settings {
         if let Some(value) = lookup(env::EXACT_PREFETCH) {
             settings.exact_prefetch_count = value == "1";
         }
+        if let Some(value) = lookup(env::FRAMES) {
+            settings.move_frames = match value.as_str() {
+                "move" => true,
+                "copy" => false,
+                _ => {
+                    let reason = "neither \"move\" nor \"copy\"";
+                    return Err(BadSetting { name: env::FRAMES, value, reason });
+                }
+            };
+        }
         Ok(settings)
     }
 }
@@ -151,6 +167,7 @@ mod tests {
             prefetch: "readahead".into(),
             readahead: 9,
             exact_prefetch_count: true,
+            move_frames: false,
         };
         let env = settings.to_env();
         let lookup =

@@ -52,8 +52,10 @@ pub fn start(
         .ok_or_else(|| unknown(env::REPLACEMENT, &settings.replacement, "no such policy"))?;
     let prefetcher = prefetch::by_name(&settings.prefetch, settings.readahead)
         .ok_or_else(|| unknown(env::PREFETCH, &settings.prefetch, "no such prefetcher"))?;
-    let features =
-        feature::WRITE_PROTECT | feature::EVENT_FORK | feature::THREAD_ID | feature::MOVE;
+    let mut features = feature::WRITE_PROTECT | feature::EVENT_FORK | feature::THREAD_ID;
+    if settings.move_frames {
+        features |= Userfault::offered_features()? & feature::MOVE;
+    }
     let space = Arc::new(KernelSpace::new(Userfault::open(features)?));
     let (base, pages) = reserve_region()?;
     let area = reserve(AREA_POSITIONS as usize * PAGE, PAGE, "the frame area")?;

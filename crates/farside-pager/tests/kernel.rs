@@ -109,6 +109,27 @@ fn a_slow_compressed_store_keeps_every_byte() {
 }
 
 #[test]
+fn copied_frames_keep_every_byte() {
+    let name = "copied_frames_keep_every_byte";
+    let copying = Settings { move_frames: false, ..settings(4 << 20, "second-chance", "linux") };
+    match started(&copying, "embedded:") {
+        Ok(service) => {
+            let seen = exercise(service, 4096);
+            assert!(seen.demand_faults > 0 && seen.fetched_bytes > 0 && seen.written_bytes > 0);
+            let data = words(service, 256);
+            data.fill(7);
+            let addr = data.as_ptr() as usize;
+            service.pager().protect(addr, 256 * PAGE, libc::PROT_NONE).expect("protection changes");
+            exercise(service, 2048);
+            let all = libc::PROT_READ | libc::PROT_WRITE;
+            service.pager().protect(addr, 256 * PAGE, all).expect("protection changes");
+            assert!(data.iter().all(|word| *word == 7), "what nobody may read is kept");
+        }
+        Err(reason) => println!("{name} skipped: {reason}"),
+    }
+}
+
+#[test]
 fn threads_share_the_region() {
     let name = "threads_share_the_region";
     let service = match started(&settings(4 << 20, "second-chance", "linux"), "embedded:") {

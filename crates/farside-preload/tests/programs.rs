@@ -8,7 +8,7 @@ use harness::{Compiler, Run, compile, far_memory_works, library, run};
 /// Runs the program compiled from `tests/programs/SOURCE` in all ways.
 fn same_everywhere(source: &str) {
     let program = compile(Compiler::for_source(source), source, &[]);
-    same_runs(&program.display().to_string(), &[Run::Local, Run::Far, Run::Tight]);
+    same_runs(&program.display().to_string(), &[Run::Local, Run::Far, Run::Tight, Run::Copied]);
 }
 
 fn same_runs(program: &str, ways: &[Run]) {
@@ -31,7 +31,7 @@ fn foreign_pointers() {
     let program = compile(Compiler::C, "foreign_pointers.c", &[]);
     let shared = compile(Compiler::C, "foreign_pointers_library.c", &["-shared", "-fPIC"]);
     std::fs::copy(&shared, program.with_extension("so")).unwrap();
-    same_runs(&program.display().to_string(), &[Run::Local, Run::Far, Run::Tight]);
+    same_runs(&program.display().to_string(), &[Run::Local, Run::Far, Run::Tight, Run::Copied]);
 }
 
 #[test]

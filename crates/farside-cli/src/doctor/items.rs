@@ -22,7 +22,6 @@ const REQUIRED: &[(&str, &str)] = &[
     ("PAGEFAULT_FLAG_WP", "clean pages are known"),
     ("EVENT_FORK", "forked children keep their far pages"),
     ("THREAD_ID", "faults are told apart by thread"),
-    ("MOVE", "frames are moved in batches"),
 ];
 
 /// Runs a command with the capability that userfaultfd asks for, as the same user.
@@ -38,7 +37,12 @@ pub fn all() -> Vec<Item> {
     if let Ok(userfault) = &userfault {
         let optional = FEATURES.iter().filter(|feature| !is_required(feature));
         items.extend(optional.map(|feature| optional_feature(userfault, feature)));
-        items.extend(required_trials());
+        items.push(tried(
+            "copying and protecting pages",
+            probe::copy_and_protect(),
+            PROTECTING,
+            FATAL,
+        ));
     }
     items.extend(optional_trials());
     items.extend(limit_items(&limits));
@@ -111,7 +115,7 @@ fn required_feature(userfault: &Userfault, feature: &Feature) -> Item {
     if userfault.features & feature.bit != 0 {
         return ok(&name, feature.about, with);
     }
-    let found = "not offered by this kernel; Linux 6.8 and later have it";
+    let found = "not offered by this kernel; Linux 5.7 and later have it";
     not(State::Fatal, &name, found, "", "")
 }
 
@@ -142,18 +146,15 @@ fn tried(name: &str, outcome: io::Result<()>, with: &str, without: Option<&str>)
     }
 }
 
-fn required_trials() -> [Item; 2] {
-    let moving = "frames move in and out without a copy (UFFDIO_MOVE)";
-    let protecting = "the first write to a fetched page is noticed";
-    [
-        tried("moving pages", probe::move_pages(), moving, FATAL),
-        tried("copying and protecting pages", probe::copy_and_protect(), protecting, FATAL),
-    ]
-}
+const PROTECTING: &str = "the first write to a fetched page is noticed";
 
-fn optional_trials() -> [Item; 3] {
+fn optional_trials() -> [Item; 4] {
+    let moving = "frames move in and out without a copy (UFFDIO_MOVE)";
+    let copying = "pages are copied, which takes longer, and direct input into far memory can be lost; \
+                   Linux 6.8 and later can move them";
     let (vector, single) = ("one process_madvise for many pages", "one madvise for each run");
     [
+        tried("moving pages", probe::move_pages(), moving, Some(copying)),
         tried("dropping scattered pages", probe::process_madvise(), vector, Some(single)),
         tried("finding written pages", probe::pagemap_scan(), "not needed", Some("not needed")),
         tried("process descriptors", probe::pidfd(), "not needed", Some("not needed")),

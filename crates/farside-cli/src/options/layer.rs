@@ -70,13 +70,14 @@ struct Key {
 }
 
 /// All settings in the order of their fields in [`Layer`].
-const KEYS: [Key; 9] = [
+const KEYS: [Key; 10] = [
     Key { name: "local", variable: env::LOCAL, kind: Kind::TextOrNumber },
     Key { name: "far", variable: env::FAR, kind: Kind::Text },
     Key { name: "readahead", variable: env::READAHEAD, kind: Kind::Number },
     Key { name: "replacement", variable: env::REPLACEMENT, kind: Kind::Text },
     Key { name: "prefetch", variable: env::PREFETCH, kind: Kind::Text },
     Key { name: "exact-prefetch-count", variable: env::EXACT_PREFETCH, kind: Kind::Switch },
+    Key { name: "frames", variable: env::FRAMES, kind: Kind::Text },
     Key { name: "stats", variable: "FARSIDE_STATS", kind: Kind::Text },
     Key { name: "quiet", variable: "FARSIDE_QUIET", kind: Kind::Switch },
     Key { name: "progress", variable: "FARSIDE_PROGRESS", kind: Kind::Switch },
@@ -97,6 +98,8 @@ pub struct Layer {
     pub prefetch: Option<Given>,
     /// Whether prefetches are counted exactly.
     pub exact_prefetch_count: Option<Given>,
+    /// Whether frames are moved or copied.
+    pub frames: Option<Given>,
     /// File for the statistics.
     pub stats: Option<Given>,
     /// Whether the summary is left out.
@@ -114,6 +117,7 @@ impl Layer {
             &mut self.replacement,
             &mut self.prefetch,
             &mut self.exact_prefetch_count,
+            &mut self.frames,
             &mut self.stats,
             &mut self.quiet,
             &mut self.progress,

@@ -32,6 +32,8 @@ pub struct Options {
     pub prefetch: String,
     /// Whether prefetches are counted exactly.
     pub exact_prefetch_count: bool,
+    /// Whether frames are moved where the kernel can do it.
+    pub move_frames: bool,
     /// File for the statistics.
     pub stats: Option<PathBuf>,
     /// Whether the summary is left out.
@@ -65,6 +67,7 @@ impl Options {
             )?,
             prefetch: name(layer.prefetch.as_ref(), prefetch::NAMES, defaults.prefetch)?,
             exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
+            move_frames: frames(layer.frames.as_ref())?,
             stats: layer.stats.as_ref().map(|given| given.text.clone().into()),
             quiet: switch(layer.quiet.as_ref())?,
             progress: switch(layer.progress.as_ref())?,
@@ -79,6 +82,7 @@ impl Options {
             prefetch: self.prefetch.clone(),
             readahead: self.readahead,
             exact_prefetch_count: self.exact_prefetch_count,
+            move_frames: self.move_frames,
         }
     }
 }
@@ -96,6 +100,14 @@ fn name(given: Option<&Given>, known: &[(&str, &str)], default: String) -> Resul
     }
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     Err(given.refuse(format!("no such name; there are: {}", names.join(", "))))
+}
+
+fn frames(given: Option<&Given>) -> Result<bool, Failure> {
+    match given.map(|given| (given, given.text.as_str())) {
+        None | Some((_, "move")) => Ok(true),
+        Some((_, "copy")) => Ok(false),
+        Some((given, _)) => Err(given.refuse("neither \"move\" nor \"copy\"")),
+    }
 }
 
 fn switch(given: Option<&Given>) -> Result<bool, Failure> {

@@ -20,6 +20,8 @@ pub enum Run {
     Far,
     /// On far memory with room for little of it.
     Tight,
+    /// The same, with pages copied in and out as on kernels that cannot move them.
+    Copied,
 }
 
 /// Local limits of the two far runs.
@@ -159,6 +161,11 @@ pub fn run(way: Run, program: &str, args: &[&str]) -> Outcome {
         }
         Run::Far => farside(ROOMY),
         Run::Tight => farside(TIGHT),
+        Run::Copied => {
+            let mut command = farside(TIGHT);
+            command.env("FARSIDE_FRAMES", "copy");
+            command
+        }
     };
     let output = command.arg(program).args(args).stdin(Stdio::null()).output().unwrap();
     Outcome { code: output.status.code(), stdout: output.stdout, stderr: output.stderr }
