@@ -117,7 +117,7 @@ fn serve_child(
     buffer: &mut [u8; PAGE],
     served: &mut Vec<u8>,
 ) {
-    if !pager.contains(address) {
+    if !pager.contains(address) || served.len() + 8 > served.capacity() {
         return;
     }
     let page = pager.page_of(address);
@@ -139,15 +139,15 @@ fn serve_child(
         }
         State::Untouched | State::Zero => {}
         State::Resident | State::Busy | State::Foreign => {
+            // Told before it is done: what the child does not know it would lose.
+            served.extend_from_slice(&page.to_le_bytes());
             let _ = child.write_protect(address, PAGE, false);
             let _ = child.wake(address, PAGE);
             return;
         }
     }
     // SAFETY: the buffer is a page of ours, the destination the child's copy of a managed page.
-    if unsafe { child.copy(address, buffer.as_ptr() as usize, PAGE, false, true) }.is_ok()
-        && served.len() + 8 <= served.capacity()
-    {
+    if unsafe { child.copy(address, buffer.as_ptr() as usize, PAGE, false, true) }.is_ok() {
         served.extend_from_slice(&page.to_le_bytes());
     }
 }
@@ -230,10 +230,15 @@ impl Service {
         })
     }
 
-    /// Takes note that the parent mapped a page for us.
+    /// Takes note that the parent mapped a page for us, or let us write to it.
     fn adopt_served(&self, page: u64) {
         let pager = self.pager;
         let word = pager.table.load(page);
+        if word.state() == State::Resident {
+            // It was write-protected, and is not any more.
+            pager.table.update(page, State::Resident, Word::with_writable);
+            return;
+        }
         let Some(word) = pager.table.claim(page, word, Word::new(State::Busy)) else { return };
         let mut policy = pager.lock_policy();
         if word.state() == State::Watched {

@@ -207,12 +207,13 @@ impl Pager {
                 Mended::Opened
             }
             libc::EBUSY => Mended::Refused,
-            errno => self.copy_out(page, position, errno),
+            errno => self.copy_out(page, position, errno, tries),
         }
     }
 
-    /// Takes out a page that cannot be moved, most often because the program may not write it.
-    fn copy_out(&self, page: u64, position: u32, errno: i32) -> Mended {
+    /// Takes out a page that cannot be moved, most often because the program may not write it, or that
+    /// could not be moved together with its neighbours, which are protected otherwise.
+    fn copy_out(&self, page: u64, position: u32, errno: i32, tries: u32) -> Mended {
         Counters::add(&self.counters.move_fallbacks, 1);
         let addr = self.address(page);
         let mut bytes = [0; PAGE];
@@ -224,8 +225,12 @@ impl Pager {
         match self.space.move_frames(self.area.address(position), addr, PAGE, false) {
             Ok(()) => return Mended::Moved,
             Err(partial) if partial.errno == errno => {}
-            Err(_) => {
+            Err(_) if tries > UNSHARE_TRIES => {
                 self.allow_writes(addr);
+                return Mended::Refused;
+            }
+            Err(_) => {
+                self.unshare(addr);
                 return Mended::Opened;
             }
         }
