@@ -139,14 +139,19 @@ impl Pager {
     /// Copies `bytes` to absent pages from `first` on, and wakes who waits for them.
     pub(crate) fn copy_pages(&self, first: u64, bytes: &[u8], protect: bool) {
         let mut done = 0;
+        let mut most = bytes.len();
         while done < bytes.len() {
             let dst = self.address(first) + done;
-            match self.space.copy_in(dst, &bytes[done..], protect) {
-                Ok(()) => return,
+            let part = most.min(bytes.len() - done);
+            match self.space.copy_in(dst, &bytes[done..done + part], protect) {
+                Ok(()) => done += part,
                 Err(partial) => {
                     done += partial.done;
                     match partial.errno {
                         libc::EAGAIN => self.space.rest(0),
+                        // The kernel keeps neighbours apart that the program treated differently, and
+                        // copies to one mapping at a time.
+                        libc::ENOENT if part > PAGE => most = PAGE,
                         // EEXIST: somebody else mapped it. Anything else: the program unmapped the
                         // range under us, or is ending; whoever waits sees what the kernel says now.
                         _ => {
@@ -225,13 +230,13 @@ impl Pager {
         match self.space.move_frames(self.area.address(position), addr, PAGE, false) {
             Ok(()) => return Mended::Moved,
             Err(partial) if partial.errno == errno => {}
-            Err(_) if tries > UNSHARE_TRIES => {
-                self.allow_writes(addr);
-                return Mended::Refused;
-            }
-            Err(_) => {
+            Err(partial) if partial.errno == libc::EBUSY && tries <= UNSHARE_TRIES => {
                 self.unshare(addr);
                 return Mended::Opened;
+            }
+            Err(_) => {
+                self.allow_writes(addr);
+                return Mended::Refused;
             }
         }
         if self.space.read_protected(addr, &mut bytes).is_err() {

@@ -129,6 +129,33 @@ fn copied_frames_keep_every_byte() {
     }
 }
 
+/// The kernel splits a mapping where the program treats a part of it differently; pages are fetched,
+/// populated and evicted in runs that know nothing of it.
+#[test]
+fn runs_go_over_the_borders_of_mappings() {
+    let name = "runs_go_over_the_borders_of_mappings";
+    for (readahead, move_frames) in [(2, true), (64, true), (2, false), (64, false)] {
+        let plain = settings(1 << 20, "fifo", "readahead");
+        let settings = Settings { readahead, move_frames, ..plain };
+        let service = match started(&settings, "embedded:") {
+            Ok(service) => service,
+            Err(reason) => return println!("{name} skipped: {reason}"),
+        };
+        let data = words(service, 4096);
+        for part in (data.as_ptr() as usize..).step_by(37 * PAGE).take(100).step_by(2) {
+            // SAFETY: the range lies in the region; leaving it out of core dumps changes no content.
+            let result = unsafe { libc::madvise(part as *mut _, 37 * PAGE, libc::MADV_DONTDUMP) };
+            assert_eq!(result, 0);
+        }
+        for round in 0..2 {
+            for (i, word) in data.iter_mut().enumerate() {
+                assert_eq!(*word, if round == 0 { 0 } else { value(6, i) }, "word {i}");
+                *word = value(6, i);
+            }
+        }
+    }
+}
+
 #[test]
 fn threads_share_the_region() {
     let name = "threads_share_the_region";
