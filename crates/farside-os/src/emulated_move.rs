@@ -35,6 +35,21 @@ pub fn move_frames(
     Ok(())
 }
 
+/// Moves one page after the other.
+fn move_pages(
+    space: &impl AddressSpace,
+    copy: &impl Fn(usize, &[u8]) -> Result<(), Partial>,
+    dst: usize,
+    src: usize,
+    len: usize,
+) -> Result<(), Partial> {
+    for done in (0..len).step_by(PAGE) {
+        move_part(space, copy, dst + done, src + done, PAGE)
+            .map_err(|partial| Partial { done: done + partial.done, ..partial })?;
+    }
+    Ok(())
+}
+
 fn move_part(
     space: &impl AddressSpace,
     copy: &impl Fn(usize, &[u8]) -> Result<(), Partial>,
@@ -48,6 +63,10 @@ fn move_part(
         return Err(Partial { done: 0, errno: libc::ENOENT });
     }
     match space.forbid_writes(src, len) {
+        // Before Linux 6.3 that is also said of pages in more than one mapping.
+        Err(error) if error.errno == libc::ENOENT && len > PAGE => {
+            return move_pages(space, copy, dst, src, len);
+        }
         // Memory that is not registered is the caller's alone.
         Err(error) if error.errno != libc::ENOENT => return Err(nothing(error)),
         _ => {}
