@@ -247,11 +247,11 @@ impl Pager {
         let keep = self.pages_to_watch(count, demanded);
         let mapped = count - keep;
         if mapped > 0 {
-            self.map_frames(first, src, mapped);
+            let moved = self.map_frames(first, src, mapped);
             self.area.leave_empty(Run { start: run.start, count: mapped as u32 });
             let word = Word::new(State::Resident).with_stored();
-            let clean =
-                if self.writes.protect_next() { self.protect_clean(first, mapped) } else { 0 };
+            let protect = moved && self.writes.protect_next();
+            let clean = if protect { self.protect_clean(first, mapped) } else { 0 };
             self.publish_resident(first, clean, word, Self::arrival(demanded));
             let open = word.with_writable();
             self.publish_resident(first + clean, mapped - clean, open, Self::arrival(demanded));

@@ -25,7 +25,11 @@ impl Pager {
     /// Maps the frames at `src` (in the frame area or a worker's fresh range) at `count` absent pages
     /// from `first` on. Every frame at `src` is gone afterwards. The caller wakes who waits, after it
     /// published the pages: a thread that is woken earlier may take the processor from the caller.
-    pub(crate) fn map_frames(&self, first: u64, src: usize, count: u64) {
+    ///
+    /// Returns whether all were moved as they are. If not, some may be missing, because the program took
+    /// their place away.
+    pub(crate) fn map_frames(&self, first: u64, src: usize, count: u64) -> bool {
+        let mut as_they_are = true;
         let mut done = 0;
         let mut tries = 0;
         while done < count {
@@ -33,7 +37,7 @@ impl Pager {
             let from = src + done as usize * PAGE;
             let len = (count - done) as usize * PAGE;
             match self.space.move_frames(dst, from, len, false) {
-                Ok(()) => return,
+                Ok(()) => break,
                 Err(partial) => {
                     let moved = (partial.done / PAGE) as u64;
                     done += moved;
@@ -41,12 +45,14 @@ impl Pager {
                     if done < count
                         && self.mend_map(first + done, src + done as usize * PAGE, partial, tries)
                     {
+                        as_they_are = false;
                         done += 1;
                         tries = 0;
                     }
                 }
             }
         }
+        as_they_are
     }
 
     /// Deals with one frame that would not move in; true if the page is served now.
@@ -111,7 +117,7 @@ impl Pager {
         }
     }
 
-    /// Write-protects pages that were moved in from the far store a moment ago; returns how many of
+    /// Write-protects pages that were all moved in from the far store a moment ago; returns how many of
     /// them, from the first on, are as the far store has them. The others are writable.
     ///
     /// Frames cannot be moved in write-protected, so that another thread may have written to them
