@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::error::{check, last_errno};
+use crate::thread::wait_readable;
 use crate::{OsError, Result};
 
 /// Feature bits of `UFFDIO_API`.
@@ -148,7 +149,18 @@ pub struct Userfault {
     /// Owned; replaced in a forked child.
     fd: AtomicI32,
     features: u64,
+    /// Whether [`wait_and_read`](Self::wait_and_read) may wait in the read itself.
+    mode: AtomicI32,
 }
+
+/// Reads wait for a message; the descriptor cannot be polled.
+const WAITS: i32 = 1;
+
+/// Reads do not wait; the descriptor can be polled.
+const POLLED: i32 = 0;
+
+/// Like [`POLLED`], for good: this kernel cannot read without waiting from a descriptor that waits.
+const ONLY_POLLED: i32 = -1;
 
 impl Userfault {
     /// Opens a descriptor with all of `wanted`, in non-blocking mode, closed on exec.
@@ -158,7 +170,10 @@ impl Userfault {
         let fd = open_descriptor()?;
         let mut api = Api { api: UFFD_API, features: wanted, ioctls: 0 };
         ioctl(fd.as_raw_fd(), UFFDIO_API, &mut api, "UFFDIO_API", "userfaultfd")?;
-        Ok(Self { fd: AtomicI32::new(fd.into_raw_fd()), features: wanted })
+        let uffd = Self::new(fd, wanted);
+        // Finds out whether it can be read without waiting whatever its mode.
+        uffd.read(&mut [RawMessage::default()])?;
+        Ok(uffd)
     }
 
     /// The feature bits that this kernel offers to this user.
@@ -171,12 +186,21 @@ impl Userfault {
 
     /// Wraps a descriptor received with [`Event::Fork`]: operations through it act on the child.
     pub fn of_child(fd: OwnedFd) -> Self {
-        Self { fd: AtomicI32::new(fd.into_raw_fd()), features: 0 }
+        let uffd = Self::new(fd, 0);
+        uffd.mode.store(ONLY_POLLED, Ordering::Relaxed);
+        uffd
+    }
+
+    fn new(fd: OwnedFd, features: u64) -> Self {
+        let fd = AtomicI32::new(fd.into_raw_fd());
+        Self { fd, features, mode: AtomicI32::new(POLLED) }
     }
 
     /// In a forked child: goes on with the descriptor that serves the child, instead of the parent's.
     pub fn replace(&self, fd: OwnedFd) {
         let old = self.fd.swap(fd.into_raw_fd(), Ordering::AcqRel);
+        // The kernel makes it as the first descriptor was opened.
+        self.mode.fetch_min(POLLED, Ordering::AcqRel);
         // SAFETY: the descriptor was owned by this value and is not used again.
         drop(unsafe { OwnedFd::from_raw_fd(old) });
     }
@@ -214,10 +238,68 @@ impl Userfault {
 
     /// Reads as many waiting messages as fit; none if there are none.
     pub fn read(&self, messages: &mut [RawMessage]) -> Result<usize> {
+        if self.mode.load(Ordering::Acquire) == ONLY_POLLED {
+            return self.read_as_it_is(messages);
+        }
+        let len = size_of_val(messages);
+        let into = libc::iovec { iov_base: messages.as_mut_ptr().cast(), iov_len: len };
+        // SAFETY: the vector describes a buffer that is valid for writes, and any bytes make a
+        // RawMessage. There is no position (-1).
+        let n = unsafe {
+            let (fd, into) = (self.raw(), &raw const into);
+            libc::syscall(libc::SYS_preadv2, fd, into, 1, -1i64, -1i64, libc::RWF_NOWAIT)
+        };
+        if n < 0 && last_errno() == libc::EOPNOTSUPP {
+            self.mode.store(ONLY_POLLED, Ordering::Release);
+            return self.read_as_it_is(messages);
+        }
+        Self::messages_read(n)
+    }
+
+    /// Waits for messages and reads as many as fit: in one system call where the kernel can, but then
+    /// the wait ends with a message only. There may be none.
+    ///
+    /// For a thread that is alone in waiting: one that waits so cannot be told to leave it to others.
+    pub fn wait_and_read(&self, messages: &mut [RawMessage]) -> Result<usize> {
+        match self.mode.load(Ordering::Acquire) {
+            WAITS => {}
+            POLLED if self.set_nonblocking(false) => self.mode.store(WAITS, Ordering::Release),
+            _ => {
+                wait_readable(&[self.raw()], -1)?;
+            }
+        }
+        let result = self.read_as_it_is(messages);
+        if let Ok(0) = result {
+            // Somebody else polls.
+            self.mode.fetch_min(POLLED, Ordering::AcqRel);
+        }
+        result
+    }
+
+    /// Waits for a message for at most `timeout_ms`; -1 is for ever.
+    pub fn wait(&self, timeout_ms: i32) -> Result<()> {
+        if self.mode.load(Ordering::Acquire) == WAITS && self.set_nonblocking(true) {
+            self.mode.fetch_min(POLLED, Ordering::AcqRel);
+        }
+        wait_readable(&[self.raw()], timeout_ms).map(drop)
+    }
+
+    fn set_nonblocking(&self, nonblocking: bool) -> bool {
+        let flags = if nonblocking { libc::O_NONBLOCK } else { 0 };
+        // SAFETY: plain system call on a descriptor of ours.
+        let result = unsafe { libc::syscall(libc::SYS_fcntl, self.raw(), libc::F_SETFL, flags) };
+        result == 0
+    }
+
+    fn read_as_it_is(&self, messages: &mut [RawMessage]) -> Result<usize> {
         // SAFETY: the buffer is valid for writes of its whole size, and any bytes make a RawMessage.
         let n = unsafe {
             libc::syscall(libc::SYS_read, self.raw(), messages.as_mut_ptr(), size_of_val(messages))
         };
+        Self::messages_read(n)
+    }
+
+    fn messages_read(n: i64) -> Result<usize> {
         if n < 0 {
             let errno = last_errno();
             if errno == libc::EAGAIN || errno == libc::EINTR {

@@ -81,7 +81,7 @@ impl Pager {
             return self.restore_far(page, 1, error);
         }
         Counters::add(&self.counters.fetched_bytes, PAGE as u64);
-        let protect = self.writes.protect_next();
+        let protect = self.writes.protect_next(1) > 0;
         self.copy_pages(page, w.bounce(1), protect);
         let word = Word::new(State::Resident).with_stored();
         let word = if protect { word } else { word.with_writable() };
@@ -210,11 +210,11 @@ impl Pager {
             .take_while(|i| self.keep_unmapped(bytes, first, count - 1 - i))
             .count() as u64;
         let mapped = count - watched;
-        let protect = self.writes.protect_next();
-        self.copy_pages(first, &bytes[..mapped as usize * PAGE], protect);
-        let word = Word::new(State::Resident).with_stored();
-        let word = if protect { word } else { word.with_writable() };
-        self.publish_resident(first, mapped, word, Self::arrival(demanded));
+        let protected = self.writes.protect_next(mapped);
+        let (protect, open) = bytes[..mapped as usize * PAGE].split_at(protected as usize * PAGE);
+        self.copy_pages(first, protect, true);
+        self.copy_pages(first + protected, open, false);
+        self.publish_fetched(first, protected, mapped, demanded);
     }
 
     /// Puts one fetched page into the frame area instead of the region; false if there is no room.
@@ -249,18 +249,23 @@ impl Pager {
         if mapped > 0 {
             let moved = self.map_frames(first, src, mapped);
             self.area.leave_empty(Run { start: run.start, count: mapped as u32 });
-            let word = Word::new(State::Resident).with_stored();
-            let protect = moved && self.writes.protect_next();
-            let clean = if protect { self.protect_clean(first, mapped) } else { 0 };
-            self.publish_resident(first, clean, word, Self::arrival(demanded));
-            let open = word.with_writable();
-            self.publish_resident(first + clean, mapped - clean, open, Self::arrival(demanded));
+            let protect = if moved { self.writes.protect_next(mapped) } else { 0 };
+            let protected = if protect > 0 { self.protect_clean(first, protect) } else { 0 };
+            self.publish_fetched(first, protected, mapped, demanded);
             self.wake(first, mapped);
         }
         for i in mapped..count {
             self.publish_watched(first + i, run.start + i as u32);
         }
         Ok(())
+    }
+
+    /// Ends the transition of `count` mapped pages, of which the first `protected` are write-protected.
+    fn publish_fetched(&self, first: u64, protected: u64, count: u64, demanded: Option<u64>) {
+        let word = Word::new(State::Resident).with_stored();
+        self.publish_resident(first, protected, word, Self::arrival(demanded));
+        let open = word.with_writable();
+        self.publish_resident(first + protected, count - protected, open, Self::arrival(demanded));
     }
 
     /// How many pages at the end of a prefetched run stay unmapped, to learn whether they are used.

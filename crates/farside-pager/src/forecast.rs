@@ -41,14 +41,18 @@ pub struct WriteForecast {
 }
 
 impl WriteForecast {
-    /// Whether to map the next page write-protected.
-    pub fn protect_next(&self) -> bool {
+    /// How many of the next `count` pages, which lie side by side, to map write-protected: all, or as few
+    /// as show whether the forecast still holds.
+    pub fn protect_next(&self, count: u64) -> u64 {
+        if self.written.get() < WHOLE / 4 {
+            self.written.fall();
+            return count;
+        }
         let probe = self.fetched.fetch_add(1, Relaxed).is_multiple_of(PROBE_EVERY);
-        let protect = probe || self.written.get() < WHOLE / 4;
-        if protect {
+        if probe {
             self.written.fall();
         }
-        protect
+        u64::from(probe).min(count)
     }
 
     /// A protected page was written.
@@ -104,9 +108,12 @@ mod tests {
     #[test]
     fn pages_are_protected_until_they_are_written() {
         let writes = WriteForecast::default();
-        let protected = |writes: &WriteForecast| (0..16).filter(|_| writes.protect_next()).count();
-        assert_eq!(protected(&writes), 16);
+        let protected =
+            |writes: &WriteForecast, run| (0..16).map(|_| writes.protect_next(run)).sum::<u64>();
+        assert_eq!(protected(&writes, 1), 16);
+        assert_eq!(protected(&writes, 64), 16 * 64);
         (0..64).for_each(|_| writes.written());
-        assert_eq!(protected(&writes), 1);
+        assert_eq!(protected(&writes, 1), 1);
+        assert_eq!(protected(&writes, 64), 1, "one page is enough to learn from");
     }
 }

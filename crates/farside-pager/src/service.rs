@@ -10,7 +10,6 @@
 //! When other programs keep the processors busy such handlers starve. The sentinel, an ordinary thread,
 //! notices faults that nobody serves, serves them, and raises the handlers' class for a while.
 
-use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -36,12 +35,10 @@ const MAX_FAULTS: usize = 4096;
 /// Threads of other processors served in a row until their handler goes on duty.
 const STRANGERS: u32 = 2;
 
-/// A handler whose last so many faults were all of one thread leaves duty when that thread moves: with
-/// two on duty, whoever is quicker would draw the thread to its own processor, time and again.
-const SOLE_FROM: u32 = 64;
-
-/// Faults served between two looks for handlers that are on duty without need.
-const RELIEVE_EVERY: u32 = 16;
+/// A handler leaves duty when so many faults in a row came from other processors. It must not take long:
+/// with two on duty for one thread, whoever is quicker draws the thread to its own processor, time and
+/// again.
+const RELIEVED_AFTER: u64 = 8;
 
 /// Milliseconds after which a waiting handler looks whether it is still on duty.
 const LOOK_BUSY_MS: i32 = 2;
@@ -49,14 +46,18 @@ const LOOK_BUSY_MS: i32 = 2;
 /// The same for one that has had nothing to do since its last look.
 const LOOK_IDLE_MS: i32 = 100;
 
-/// How long the sentinel lets a fault wait before it steps in.
-const PATIENCE_NS: u64 = 4_000_000;
+/// How long the sentinel lets a fault wait before it steps in, at first.
+const PATIENCE_MS: i32 = 4;
 
-/// How long handlers keep their raised class.
+/// The same when it was not needed for a long time. Whenever it wakes up the scheduler may move the
+/// faulting thread.
+const MOST_PATIENCE_MS: i32 = 64;
+
+/// How long handlers keep their raised class, at first.
 const RAISED_NS: u64 = 100_000_000;
 
-/// Without faults for so long, the sentinel itself waits for the next one.
-const QUIET_NS: u64 = 20_000_000;
+/// The same when they needed it again and again.
+const MOST_RAISED_NS: u64 = 3_200_000_000;
 
 /// What runs at the start of every thread of the runtime, before it allocates anything.
 pub type ThreadHook = fn();
@@ -70,6 +71,8 @@ pub struct Service {
     whereabouts: Whereabouts,
     duties: Vec<Duty>,
     on_duty: AtomicU32,
+    /// Times that a fault woke a handler.
+    turns: AtomicU64,
     served: AtomicU64,
     raised: AtomicBool,
     /// Threads that have all they need.
@@ -80,7 +83,8 @@ pub struct Service {
 struct Duty {
     processor: usize,
     on: AtomicU32,
-    served: AtomicU64,
+    /// The turn in which a thread of this processor faulted last.
+    last_turn: AtomicU64,
     thread: AtomicU32,
 }
 
@@ -92,7 +96,7 @@ impl Service {
             .map(|processor| Duty {
                 processor,
                 on: AtomicU32::new(0),
-                served: AtomicU64::new(0),
+                last_turn: AtomicU64::new(0),
                 thread: AtomicU32::new(0),
             })
             .collect();
@@ -104,6 +108,7 @@ impl Service {
             whereabouts: Whereabouts::new(),
             duties,
             on_duty: AtomicU32::new(0),
+            turns: AtomicU64::new(0),
             served: AtomicU64::new(0),
             raised: AtomicBool::new(false),
             ready: AtomicU32::new(0),
@@ -165,10 +170,6 @@ impl Service {
         Ok(Worker::new(reserve(len, PAGE, "fresh frames")?, reserve(len, PAGE, "a bounce buffer")?))
     }
 
-    fn uffd(&self) -> RawFd {
-        self.space.uffd().raw()
-    }
-
     /// Body of a handler thread.
     fn handle(&self, index: usize) {
         let duty = &self.duties[index];
@@ -182,37 +183,44 @@ impl Service {
             while duty.on.load(Ordering::Acquire) == 0 {
                 thread::futex_wait(&duty.on, 0, None);
             }
-            let timeout = if desk.idle { LOOK_IDLE_MS } else { LOOK_BUSY_MS };
-            if let Err(error) = thread::wait_readable(&[self.uffd()], timeout) {
-                stop(&FarError::Os(error));
-            }
-            desk.idle = desk.serve_waiting(self, Some(index)) == 0;
+            desk.wait_and_serve(self, index);
         }
     }
 
-    /// Puts the handler of the processor of `thread`, which waits for a page, on duty.
+    /// Puts the handler of the processor of `thread`, which waits for a page, on duty, and takes those
+    /// off duty on whose processors no thread has faulted lately: every fault wakes all on duty.
     fn follow(&self, index: usize, thread: u32, desk: &mut Desk) {
         let local = |area: usize| !self.pager.contains(area);
         let Some(processor) = self.whereabouts.of(thread, local) else { return };
-        if processor == self.duties[index].processor {
+        let duty_of = |duty: &Duty| duty.processor == processor;
+        let Some(its) = self.duties.iter().position(duty_of) else { return };
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed) + 1;
+        self.duties[its].last_turn.store(turn, Ordering::Relaxed);
+        if its == index {
             desk.strangers = 0;
-            return;
+        } else {
+            // Serving it may bring the thread back here.
+            desk.strangers += 1;
+            if desk.strangers < STRANGERS {
+                return;
+            }
+            if self.duties[its].on.swap(1, Ordering::AcqRel) == 0 {
+                self.on_duty.fetch_add(1, Ordering::AcqRel);
+                thread::futex_wake(&self.duties[its].on, 1);
+            }
         }
-        // Serving it may bring the thread back here.
-        desk.strangers += 1;
-        if desk.strangers < STRANGERS {
-            return;
+        if self.on_duty.load(Ordering::Acquire) > 1 {
+            self.relieve_idle(turn);
         }
-        desk.strangers = 0;
-        let Some(other) = self.duties.iter().find(|duty| duty.processor == processor) else {
-            return;
-        };
-        if other.on.swap(1, Ordering::AcqRel) == 0 {
-            self.on_duty.fetch_add(1, Ordering::AcqRel);
-            thread::futex_wake(&other.on, 1);
-        }
-        if desk.others == 0 {
-            self.relieve(index);
+    }
+
+    /// Relieves the handlers on whose processors no thread has faulted for some turns.
+    fn relieve_idle(&self, turn: u64) {
+        for (index, duty) in self.duties.iter().enumerate() {
+            let age = turn.saturating_sub(duty.last_turn.load(Ordering::Relaxed));
+            if age >= RELIEVED_AFTER && duty.on.load(Ordering::Acquire) != 0 {
+                self.relieve(index);
+            }
         }
     }
 
@@ -227,46 +235,28 @@ impl Service {
         }
     }
 
-    /// Relieves the handlers on duty that have served nobody since handler `index` last looked: every
-    /// fault wakes them.
-    fn relieve_idle(&self, index: usize, desk: &mut Desk) {
-        if self.on_duty.load(Ordering::Acquire) < 2 {
-            return;
-        }
-        for (other, seen) in desk.seen.iter_mut().enumerate().take(self.duties.len()) {
-            let served = self.duties[other].served.load(Ordering::Relaxed);
-            let on = self.duties[other].on.load(Ordering::Acquire) != 0;
-            if other != index && on && served == *seen {
-                self.relieve(other);
-            }
-            *seen = served;
-        }
-    }
-
     /// Body of the sentinel.
     fn keep_watch(&self) {
         let mut desk = Desk::new(self);
-        let (mut last_served, mut last_change) = (0, 0);
-        let mut raised_until = 0;
+        let mut patience_ms = PATIENCE_MS;
+        let (mut raise_ns, mut raised_until) = (RAISED_NS, 0);
         let mut avoided = None;
         self.say_ready();
         loop {
-            let now = thread::now_ns();
             let served = self.served.load(Ordering::Relaxed);
-            if served != last_served {
-                (last_served, last_change) = (served, now);
+            self.watch_node(patience_ms);
+            let idle = self.served.load(Ordering::Relaxed) == served;
+            let rescued = if idle { desk.serve_waiting(self) } else { 0 };
+            patience_ms = (patience_ms * 2).min(MOST_PATIENCE_MS);
+            let now = thread::now_ns();
+            if rescued > 0 {
+                Counters::add(&self.pager.counters.rescued_faults, rescued);
+                patience_ms = PATIENCE_MS;
+                let again = now < raised_until + raise_ns;
+                raise_ns = if again { (raise_ns * 2).min(MOST_RAISED_NS) } else { RAISED_NS };
+                raised_until = now + raise_ns;
             }
-            let quiet = now.saturating_sub(last_change) > QUIET_NS;
-            self.wait_as_sentinel(quiet);
-            let waiting = thread::wait_readable(&[self.uffd()], 0).is_ok_and(|r| r[0] != 0);
-            if waiting && (quiet || self.served.load(Ordering::Relaxed) == last_served) {
-                let rescued = desk.serve_waiting(self, None);
-                if rescued > 0 && !quiet {
-                    Counters::add(&self.pager.counters.rescued_faults, rescued);
-                    raised_until = thread::now_ns() + RAISED_NS;
-                }
-            }
-            self.raise_handlers(thread::now_ns() < raised_until);
+            self.raise_handlers(now < raised_until);
             self.keep_away(&mut avoided);
         }
     }
@@ -284,18 +274,13 @@ impl Service {
         }
     }
 
-    /// Waits for the next look: a fault if it is quiet, else a moment; notices the node's end.
-    fn wait_as_sentinel(&self, quiet: bool) {
-        let link = self.pager.store.link();
-        let results = if quiet {
-            thread::wait_readable(&[link, self.uffd()], 1000)
-        } else {
-            thread::wait_readable(&[link], (PATIENCE_NS / 1_000_000) as i32)
-        };
+    /// Waits for the next look; notices the node's end.
+    fn watch_node(&self, timeout_ms: i32) {
+        let results = thread::wait_readable(&[self.pager.store.link()], timeout_ms);
         if results.is_ok_and(|results| results[0] != 0) {
             self.pager.store.mark_lost();
             // The link stays readable for ever now.
-            thread::sleep_ns(PATIENCE_NS);
+            thread::sleep_ns(timeout_ms as u64 * 1_000_000);
         }
     }
 
@@ -312,7 +297,7 @@ impl Service {
 
     /// Body of the completer: maps prefetched pages when they arrive.
     fn complete(&self) {
-        let mut worker = self.worker().unwrap_or_else(|error| stop(&FarError::Os(error)));
+        let mut worker = self.worker().unwrap_or_else(|error| stop(&error.into()));
         self.say_ready();
         loop {
             let seen = self.pager.flights.signal();
@@ -333,81 +318,83 @@ struct Desk {
     faults: Vec<(usize, bool, u32)>,
     /// Nothing came while it last waited.
     idle: bool,
-    /// The thread served last, and for how many faults more others count as being served too.
-    thread: u32,
-    others: u32,
+    /// Faults in a row of threads of other processors.
     strangers: u32,
-    since_look: u32,
-    /// What each handler had served at the last look.
-    seen: [u64; MAX_HANDLERS],
 }
 
 impl Desk {
     fn new(service: &Service) -> Self {
-        let worker = service.worker().unwrap_or_else(|error| stop(&FarError::Os(error)));
+        let worker = service.worker().unwrap_or_else(|error| stop(&error.into()));
         Self {
             worker,
             messages: [RawMessage::default(); MESSAGES],
             faults: Vec::with_capacity(MAX_FAULTS),
             idle: true,
-            thread: 0,
-            others: 0,
             strangers: 0,
-            since_look: 0,
-            seen: [0; MAX_HANDLERS],
+        }
+    }
+
+    /// Waits for messages for handler `index`, and serves all that come without waiting again.
+    fn wait_and_serve(&mut self, service: &Service, index: usize) {
+        let uffd = service.space.uffd();
+        let read = if service.on_duty.load(Ordering::Acquire) == 1 {
+            uffd.wait_and_read(&mut self.messages)
+        } else {
+            let timeout = if self.idle { LOOK_IDLE_MS } else { LOOK_BUSY_MS };
+            uffd.wait(timeout).and_then(|()| uffd.read(&mut self.messages))
+        };
+        let n = read.unwrap_or_else(|error| stop(&error.into()));
+        self.idle = n == 0;
+        if n > 0 {
+            self.serve_messages(service, n, Some(index));
+            // A thread that faults again and again here finds its handler awake.
+            self.serve_waiting(service);
         }
     }
 
     /// Serves all messages that wait; returns the number of faults served.
-    fn serve_waiting(&mut self, service: &Service, index: Option<usize>) -> u64 {
+    fn serve_waiting(&mut self, service: &Service) -> u64 {
         let mut total = 0;
         loop {
-            // A thread that faults again and again here finds its handler awake.
-            let woken = total == 0;
-            let n = match service.space.uffd().read(&mut self.messages) {
-                Ok(n) => n,
-                Err(error) => stop(&FarError::Os(error)),
-            };
-            if n == 0 {
-                return total;
-            }
-            for message in &self.messages[..n] {
-                match message.event() {
-                    Event::Fault { address, protected, thread, .. } => {
-                        self.faults.push((address & !(PAGE - 1), protected, thread));
-                    }
-                    // Forks come first: until their event is read nothing can be mapped.
-                    Event::Fork { child } => service.forks.forked(service, child),
-                    Event::Other(_) => {}
-                }
-            }
-            // Threads that wait for the same page send a message each.
-            self.faults.sort_unstable_by_key(|fault| (fault.0, fault.1));
-            self.faults.dedup_by_key(|fault| (fault.0, fault.1));
-            if let (true, Some(index), Some((.., thread))) = (woken, index, self.faults.last()) {
-                service.follow(index, *thread, self);
-            }
-            total += self.faults.len() as u64;
-            self.serve_faults(service);
-            if let Some(index) = index {
-                self.note_served(service, index, n as u32);
+            match service.space.uffd().read(&mut self.messages) {
+                Ok(0) => return total,
+                Ok(n) => total += self.serve_messages(service, n, None),
+                Err(error) => stop(&error.into()),
             }
         }
     }
 
-    /// Notes that handler `index` served `count` faults.
-    fn note_served(&mut self, service: &Service, index: usize, count: u32) {
-        service.duties[index].served.fetch_add(u64::from(count), Ordering::Relaxed);
-        self.since_look += count;
-        if self.since_look >= RELIEVE_EVERY {
-            self.since_look = 0;
-            service.relieve_idle(index, self);
+    /// Serves the first `n` messages; `index` is the handler that they woke. Returns the number of
+    /// faults served.
+    fn serve_messages(&mut self, service: &Service, n: usize, index: Option<usize>) -> u64 {
+        self.take_messages(service, n);
+        // Threads that wait for the same page send a message each.
+        self.faults.sort_unstable_by_key(|fault| (fault.0, fault.1));
+        self.faults.dedup_by_key(|fault| (fault.0, fault.1));
+        if let (Some(index), Some((.., thread))) = (index, self.faults.last()) {
+            service.follow(index, *thread, self);
+        }
+        let count = self.faults.len() as u64;
+        self.serve_faults(service);
+        count
+    }
+
+    fn take_messages(&mut self, service: &Service, n: usize) {
+        for message in &self.messages[..n] {
+            match message.event() {
+                Event::Fault { address, protected, thread, .. } => {
+                    self.faults.push((address & !(PAGE - 1), protected, thread));
+                }
+                // Forks come first: until their event is read nothing can be mapped.
+                Event::Fork { child } => service.forks.forked(service, child),
+                Event::Other(_) => {}
+            }
         }
     }
 
     fn serve_faults(&mut self, service: &Service) {
         let pager = service.pager;
-        while let Some((address, protected, thread)) = self.faults.pop() {
+        while let Some((address, protected, _)) = self.faults.pop() {
             let inside = loop {
                 if let Some(inside) = pager.try_enter() {
                     break inside;
@@ -420,28 +407,15 @@ impl Desk {
             }
             drop(inside);
             service.served.fetch_add(1, Ordering::Relaxed);
-            let same = self.thread == thread || self.thread == 0;
-            self.others = if same { self.others.saturating_sub(1) } else { SOLE_FROM };
-            self.thread = thread;
         }
     }
 
     fn read_events_only(&mut self, service: &Service) {
         // The descriptor is looked at now and then, since another thread may read the event.
-        let _ = thread::wait_readable(&[service.uffd()], 1);
-        let mut messages = [RawMessage::default(); MESSAGES];
-        if self.faults.len() + MESSAGES > self.faults.capacity() {
-            return;
-        }
-        let n = service.space.uffd().read(&mut messages).unwrap_or(0);
-        for message in &messages[..n] {
-            match message.event() {
-                Event::Fault { address, protected, thread, .. } => {
-                    self.faults.push((address & !(PAGE - 1), protected, thread));
-                }
-                Event::Fork { child } => service.forks.forked(service, child),
-                Event::Other(_) => {}
-            }
+        let _ = service.space.uffd().wait(1);
+        if self.faults.len() + MESSAGES <= self.faults.capacity() {
+            let n = service.space.uffd().read(&mut self.messages).unwrap_or(0);
+            self.take_messages(service, n);
         }
     }
 }
