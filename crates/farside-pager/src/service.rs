@@ -35,10 +35,12 @@ const MAX_FAULTS: usize = 4096;
 /// Threads of other processors served in a row until their handler goes on duty.
 const STRANGERS: u32 = 2;
 
-/// A handler leaves duty when so many faults in a row came from other processors. It must not take long:
-/// with two on duty for one thread, whoever is quicker draws the thread to its own processor, time and
-/// again.
-const RELIEVED_AFTER: u64 = 8;
+/// A handler leaves duty when none of so many faults came from its processor. It must not take long:
+/// every fault wakes all on duty, and whoever is quicker draws the thread to its own processor.
+const RELIEVED_AFTER: u64 = 12;
+
+/// Reads without waiting from one look at where faults come from to the next.
+const LOOK_EVERY: u32 = 4;
 
 /// Milliseconds after which a waiting handler looks whether it is still on duty.
 const LOOK_BUSY_MS: i32 = 2;
@@ -71,8 +73,6 @@ pub struct Service {
     whereabouts: Whereabouts,
     duties: Vec<Duty>,
     on_duty: AtomicU32,
-    /// Times that a fault woke a handler.
-    turns: AtomicU64,
     served: AtomicU64,
     raised: AtomicBool,
     /// Threads that have all they need.
@@ -83,8 +83,8 @@ pub struct Service {
 struct Duty {
     processor: usize,
     on: AtomicU32,
-    /// The turn in which a thread of this processor faulted last.
-    last_turn: AtomicU64,
+    /// How many faults had been served when one came from this processor.
+    last_fault: AtomicU64,
     thread: AtomicU32,
 }
 
@@ -96,7 +96,7 @@ impl Service {
             .map(|processor| Duty {
                 processor,
                 on: AtomicU32::new(0),
-                last_turn: AtomicU64::new(0),
+                last_fault: AtomicU64::new(0),
                 thread: AtomicU32::new(0),
             })
             .collect();
@@ -108,7 +108,6 @@ impl Service {
             whereabouts: Whereabouts::new(),
             duties,
             on_duty: AtomicU32::new(0),
-            turns: AtomicU64::new(0),
             served: AtomicU64::new(0),
             raised: AtomicBool::new(false),
             ready: AtomicU32::new(0),
@@ -194,8 +193,8 @@ impl Service {
         let Some(processor) = self.whereabouts.of(thread, local) else { return };
         let duty_of = |duty: &Duty| duty.processor == processor;
         let Some(its) = self.duties.iter().position(duty_of) else { return };
-        let turn = self.turns.fetch_add(1, Ordering::Relaxed) + 1;
-        self.duties[its].last_turn.store(turn, Ordering::Relaxed);
+        let now = self.served.load(Ordering::Relaxed);
+        self.duties[its].last_fault.store(now, Ordering::Relaxed);
         if its == index {
             desk.strangers = 0;
         } else {
@@ -210,14 +209,14 @@ impl Service {
             }
         }
         if self.on_duty.load(Ordering::Acquire) > 1 {
-            self.relieve_idle(turn);
+            self.relieve_idle(now);
         }
     }
 
-    /// Relieves the handlers on whose processors no thread has faulted for some turns.
-    fn relieve_idle(&self, turn: u64) {
+    /// Relieves the handlers on whose processors no thread has faulted lately.
+    fn relieve_idle(&self, now: u64) {
         for (index, duty) in self.duties.iter().enumerate() {
-            let age = turn.saturating_sub(duty.last_turn.load(Ordering::Relaxed));
+            let age = now.saturating_sub(duty.last_fault.load(Ordering::Relaxed));
             if age >= RELIEVED_AFTER && duty.on.load(Ordering::Acquire) != 0 {
                 self.relieve(index);
             }
@@ -246,7 +245,7 @@ impl Service {
             let served = self.served.load(Ordering::Relaxed);
             self.watch_node(patience_ms);
             let idle = self.served.load(Ordering::Relaxed) == served;
-            let rescued = if idle { desk.serve_waiting(self) } else { 0 };
+            let rescued = if idle { desk.serve_waiting(self, None) } else { 0 };
             patience_ms = (patience_ms * 2).min(MOST_PATIENCE_MS);
             let now = thread::now_ns();
             if rescued > 0 {
@@ -347,24 +346,30 @@ impl Desk {
         self.idle = n == 0;
         if n > 0 {
             self.serve_messages(service, n, Some(index));
-            // A thread that faults again and again here finds its handler awake.
-            self.serve_waiting(service);
+            self.serve_waiting(service, Some(index));
         }
     }
 
     /// Serves all messages that wait; returns the number of faults served.
-    fn serve_waiting(&mut self, service: &Service) -> u64 {
+    fn serve_waiting(&mut self, service: &Service, index: Option<usize>) -> u64 {
         let mut total = 0;
-        loop {
+        for turn in 1u32.. {
             match service.space.uffd().read(&mut self.messages) {
-                Ok(0) => return total,
-                Ok(n) => total += self.serve_messages(service, n, None),
+                Ok(0) => break,
+                Ok(n) => {
+                    // A thread that faults again and again on a processor finds its handler awake.
+                    // Who else is on duty needs a look all the same.
+                    let look = turn.is_multiple_of(LOOK_EVERY)
+                        && service.on_duty.load(Ordering::Acquire) > 1;
+                    total += self.serve_messages(service, n, index.filter(|_| look));
+                }
                 Err(error) => stop(&error.into()),
             }
         }
+        total
     }
 
-    /// Serves the first `n` messages; `index` is the handler that they woke. Returns the number of
+    /// Serves the first `n` messages; `index` is the handler if it is to see where they come from. Returns the number of
     /// faults served.
     fn serve_messages(&mut self, service: &Service, n: usize, index: Option<usize>) -> u64 {
         self.take_messages(service, n);

@@ -16,6 +16,7 @@ mod row;
 mod stats;
 mod swap;
 mod uffd;
+mod warmup;
 mod workload;
 
 use std::io::Write;
@@ -64,6 +65,8 @@ enum What {
     #[command(hide = true)]
     Rawfault(rawfault::RawfaultArgs),
     #[command(hide = true)]
+    Warmup(warmup::WarmupArgs),
+    #[command(hide = true)]
     Janitor(janitor::JanitorArgs),
 }
 
@@ -94,6 +97,7 @@ pub fn run(args: BenchArgs) -> ExitCode {
         What::Demo(own) => return finish(demo::run(&own, &shared, &progress)),
         What::Workload(own) => return finish(workload::run(&own)),
         What::Rawfault(own) => return finish(rawfault::run(&own)),
+        What::Warmup(own) => return finish(warmup::run(&own)),
         What::Janitor(own) => return finish(janitor::run(&own)),
     };
     progress.finish();

@@ -9,7 +9,7 @@ use super::progress::Progress;
 use super::row::{Goal, Row, median};
 use super::swap::Swap;
 use super::workload::{self, Measured, Pass};
-use super::{Failure, Shared, programs, push, skip};
+use super::{Failure, Shared, programs, push, skip, warmup};
 
 /// Options of `farside bench paging`.
 #[derive(Debug, Args)]
@@ -128,8 +128,9 @@ impl Bench<'_> {
         Ok(Program::new(argv))
     }
 
-    /// Runs the workload and reads its answer.
+    /// Runs the workload, on memory that the machine below has given already, and reads its answer.
     fn measure(&mut self, program: &Program, place: Place<'_>) -> Result<Vec<Measured>, Failure> {
+        warmup::before_run(self.args.bytes(), self.shared, &self.scratch)?;
         let outcome = program.run(place, self.shared, &self.scratch)?;
         self.note_peak(&outcome);
         workload::parse(&outcome.stdout.head)
