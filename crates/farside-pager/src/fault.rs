@@ -38,6 +38,11 @@ impl Pager {
                         return if word.in_flight() { self.late(w, page) } else { Ok(()) };
                     }
                 }
+                State::Leaving => {
+                    if self.fault_on_leaving(page, word, protected) {
+                        return Ok(());
+                    }
+                }
                 State::Untouched | State::Zero => {
                     if let Some(word) = self.table.claim(page, word, busy) {
                         return self.first_touch(w, page, word);

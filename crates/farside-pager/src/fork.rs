@@ -138,7 +138,7 @@ fn serve_child(
             buffer.copy_from_slice(unsafe { bytes_at(pager.area.address(word.position()), PAGE) });
         }
         State::Untouched | State::Zero => {}
-        State::Resident | State::Busy | State::Foreign => {
+        State::Resident | State::Busy | State::Foreign | State::Leaving => {
             // Told before it is done: what the child does not know it would lose.
             served.extend_from_slice(&page.to_le_bytes());
             let _ = child.write_protect(address, PAGE, false);

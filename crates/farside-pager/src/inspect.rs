@@ -53,7 +53,7 @@ impl Pager {
                     State::Untouched => Place::Untouched,
                     State::Zero => Place::Zero,
                     State::Far => Place::Far,
-                    State::Busy => Place::Busy,
+                    State::Busy | State::Leaving => Place::Busy,
                     State::Resident => Place::Resident { writable: word.writable() },
                     State::Watched => Place::Watched { position: word.position() },
                     State::Foreign => Place::Foreign,

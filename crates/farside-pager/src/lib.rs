@@ -25,6 +25,7 @@ mod start;
 mod table;
 mod transfer;
 mod word;
+mod writeback;
 
 pub use entry::Inside;
 pub use flight::Flight;

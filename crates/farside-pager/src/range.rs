@@ -124,7 +124,7 @@ impl Pager {
                 let word = self.table.load(page);
                 match word.state() {
                     State::Untouched | State::Foreign => {}
-                    State::Busy => {
+                    State::Busy | State::Leaving => {
                         wait = true;
                         break;
                     }
@@ -223,12 +223,12 @@ impl Pager {
         let word = self.table.load(from);
         match word.state() {
             State::Untouched | State::Foreign => return Relocated::Done,
-            State::Busy => return Relocated::Busy(from),
+            State::Busy | State::Leaving => return Relocated::Busy(from),
             _ => {}
         }
         let there = self.table.load(to);
         match there.state() {
-            State::Busy => return Relocated::Busy(to),
+            State::Busy | State::Leaving => return Relocated::Busy(to),
             State::Foreign => return Relocated::Foreign,
             _ => {}
         }

@@ -1,18 +1,15 @@
-//! Carrying out what the replacement policy decides: watching, evicting, writing back.
-
-use std::sync::atomic::Ordering::Relaxed;
+//! Carrying out what the replacement policy decides: watching and evicting.
 
 use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_policy::replacement::Slot;
 use farside_trace::PageId;
-use twox_hash::XxHash3_64;
 
 use crate::counters::Counters;
 use crate::frames::Run;
-use crate::frames::bytes_at;
 use crate::pager::{BATCH, Pager, RECLAIM_BATCH, Worker};
 use crate::word::{State, Word};
+use crate::writeback::Staged;
 
 /// A page owned by a reclaim, with the word it had.
 #[derive(Copy, Clone, Debug)]
@@ -30,15 +27,6 @@ pub(crate) struct Scratch {
     drops: Vec<(usize, usize)>,
     dropped: Vec<Owned>,
     unmapped: Vec<Staged>,
-}
-
-/// A run of victims whose frames lie in the frame area.
-#[derive(Copy, Clone, Debug)]
-struct Staged {
-    first: u64,
-    run: Run,
-    /// Flags that all pages of the run share.
-    word: Word,
 }
 
 /// Length of the run of consecutive pages at the start of `pages` for which `same` holds.
@@ -334,89 +322,6 @@ impl Pager {
         count
     }
 
-    /// Writes back what is needed of victims in the frame area; their frames become spare.
-    fn settle(&self, staged: Staged) -> Result<u64, FarError> {
-        let count = staged.run.count as usize;
-        // SAFETY: the frames are out of the program's reach and belong to this reclaim.
-        let bytes = unsafe { bytes_at(self.area.address(staged.run.start), count * PAGE) };
-        let mut write_from = None;
-        for i in 0..=count {
-            let fate = (i < count).then(|| {
-                self.fate(staged.first + i as u64, &bytes[i * PAGE..(i + 1) * PAGE], staged.word)
-            });
-            if fate == Some(Fate::Write) {
-                write_from.get_or_insert(i);
-                continue;
-            }
-            if let Some(from) = write_from.take() {
-                self.write_back(staged, from, i, bytes)?;
-            }
-            if let Some(fate) = fate {
-                self.forget(staged.first + i as u64, fate)?;
-            }
-        }
-        self.area.add_spare(staged.run);
-        Counters::add(&self.counters.evicted_pages, count as u64);
-        Ok(count as u64)
-    }
-
-    fn fate(&self, page: u64, content: &[u8], word: Word) -> Fate {
-        if word.stored() && !word.writable() {
-            return Fate::Clean;
-        }
-        if is_zero(content) {
-            return if word.stored() { Fate::ZeroStored } else { Fate::Zero };
-        }
-        let tag = self.tag_of(content);
-        if word.stored() && tag == self.table.tag(page) {
-            return Fate::Clean;
-        }
-        self.table.set_tag(page, tag);
-        Fate::Write
-    }
-
-    /// By what a page's content is recognised.
-    pub(crate) fn tag_of(&self, content: &[u8]) -> u64 {
-        XxHash3_64::oneshot_with_seed(self.tag_seed, content)
-    }
-
-    /// Publishes a victim that needs no write.
-    fn forget(&self, page: u64, fate: Fate) -> Result<(), FarError> {
-        match fate {
-            Fate::Clean => {
-                Counters::add(&self.counters.evicted_clean, 1);
-                self.publish_absent(page, Word::new(State::Far).with_stored());
-            }
-            Fate::Zero | Fate::ZeroStored => {
-                Counters::add(&self.counters.evicted_zero, 1);
-                if fate == Fate::ZeroStored {
-                    self.store.discard(page, 1)?;
-                }
-                self.publish_absent(page, Word::new(State::Zero));
-            }
-            Fate::Write => debug_assert!(false, "a page to be written is not forgotten"),
-        }
-        Ok(())
-    }
-
-    fn write_back(
-        &self,
-        staged: Staged,
-        from: usize,
-        to: usize,
-        bytes: &[u8],
-    ) -> Result<(), FarError> {
-        let first = staged.first + from as u64;
-        let bytes = &bytes[from * PAGE..to * PAGE];
-        self.store.write(first, bytes)?;
-        Counters::add(&self.counters.written_bytes, bytes.len() as u64);
-        self.counters.far_pages.store(self.store.held(), Relaxed);
-        for page in first..first + (to - from) as u64 {
-            self.publish_absent(page, Word::new(State::Far).with_stored());
-        }
-        Ok(())
-    }
-
     /// Evicts down to the limit after it shrank.
     pub fn shrink_to_limit(&self, w: &mut Worker) -> Result<(), FarError> {
         while self.budget.used() > self.budget.limit() {
@@ -437,25 +342,6 @@ fn is_clean(word: Word) -> bool {
 /// Clean victims are dropped, many scattered ones in one call; runs from this length on are moved out
 /// instead, which is cheaper still and leaves their frames for the next fetch.
 const MOVE_FROM: usize = 8;
-
-/// What becomes of a victim's content.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Fate {
-    /// The far store has it.
-    Clean,
-    /// It is zero and nothing is stored.
-    Zero,
-    /// It is zero, and what is stored is out of date.
-    ZeroStored,
-    /// It must be written.
-    Write,
-}
-
-/// Whether a page holds zeros only.
-fn is_zero(content: &[u8]) -> bool {
-    // Most pages show their first difference early; the rest is worth wide comparisons.
-    content[..64] == [0; 64] && content.chunks_exact(64).all(|chunk| chunk == [0; 64])
-}
 
 fn push_staged(list: &mut Vec<Staged>, owned: Owned, run: Run) {
     let same = |a: Word, b: Word| a.stored() == b.stored() && a.writable() == b.writable();

@@ -155,7 +155,7 @@ impl PageTable {
     pub fn wait_for(&self, page: u64) -> bool {
         loop {
             let word = self.load(page);
-            if word.state() != State::Busy {
+            if !matches!(word.state(), State::Busy | State::Leaving) {
                 return false;
             }
             if word.waiters() || self.exchange(page, word, word.with_waiters()) {

@@ -20,6 +20,8 @@ pub enum State {
     Watched = 5,
     /// Not managed: the program mapped something else there.
     Foreign = 6,
+    /// Unmapped and being written back; its frame is still good, in the frame area.
+    Leaving = 7,
 }
 
 /// Width of the frame-area position in a word, in bits.
@@ -31,11 +33,13 @@ const STORED: u64 = 1 << 4;
 const PREFETCHED: u64 = 1 << 5;
 const WAITERS: u64 = 1 << 6;
 const FLIGHT: u64 = 1 << 7;
+/// No page is both in flight and leaving.
+const RETURNED: u64 = FLIGHT;
 const POSITION_SHIFT: u32 = 8;
 const POSITION: u64 = ((1 << POSITION_BITS) - 1) << POSITION_SHIFT;
 const SLOT_SHIFT: u32 = 32;
 
-/// A page's word: state, flags, position in the frame area while watched, slot in the replacement
+/// A page's word: state, flags, position in the frame area while watched or leaving, slot in the replacement
 /// policy while resident or watched.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Word(pub u64);
@@ -79,6 +83,8 @@ flags! {
     waiters, with_waiters, without_waiters, WAITERS;
     /// Busy because a fetch that nobody waits for is on its way.
     in_flight, with_flight, without_flight, FLIGHT;
+    /// Leaving, but mapped again meanwhile, write-protected.
+    returned, with_returned, without_returned, RETURNED;
 }
 
 impl Word {
@@ -97,7 +103,8 @@ impl Word {
             3 => State::Busy,
             4 => State::Resident,
             5 => State::Watched,
-            _ => State::Foreign,
+            6 => State::Foreign,
+            _ => State::Leaving,
         }
     }
 

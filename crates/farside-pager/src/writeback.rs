@@ -1,0 +1,218 @@
+//! Writing back: victims whose frames lie in the frame area, until the far store has what it needs.
+//!
+//! A page that is being written is *leaving*: whoever faults on it meanwhile gets its frame back instead
+//! of a round trip to the far store.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use farside_far::FarError;
+use farside_os::memory::PAGE;
+use farside_policy::replacement::Arrival;
+use twox_hash::XxHash3_64;
+
+use crate::counters::Counters;
+use crate::frames::{Run, bytes_at};
+use crate::pager::Pager;
+use crate::word::{State, Word};
+
+/// A run of victims whose frames lie in the frame area.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Staged {
+    pub first: u64,
+    pub run: Run,
+    /// Flags that all pages of the run share.
+    pub word: Word,
+}
+
+impl Pager {
+    /// Writes back what is needed of victims in the frame area; their frames become spare. Returns how
+    /// many did.
+    pub(crate) fn settle(&self, staged: Staged) -> Result<u64, FarError> {
+        let count = staged.run.count as usize;
+        // SAFETY: the frames are out of the program's reach and belong to this reclaim.
+        let bytes = unsafe { bytes_at(self.area.address(staged.run.start), count * PAGE) };
+        let mut spare = SpareRuns::default();
+        let mut write_from = None;
+        for i in 0..=count {
+            let fate = (i < count).then(|| {
+                self.fate(staged.first + i as u64, &bytes[i * PAGE..(i + 1) * PAGE], staged.word)
+            });
+            if fate == Some(Fate::Write) {
+                write_from.get_or_insert(i);
+                continue;
+            }
+            if let Some(from) = write_from.take() {
+                self.write_back(staged, from, i, bytes, &mut spare)?;
+            }
+            if let Some(fate) = fate {
+                self.forget(staged.first + i as u64, fate)?;
+                spare.push(staged.run.start + i as u32);
+            }
+        }
+        Counters::add(&self.counters.evicted_pages, count as u64);
+        spare.runs.iter().for_each(|run| self.area.add_spare(*run));
+        Ok(spare.count)
+    }
+
+    fn fate(&self, page: u64, content: &[u8], word: Word) -> Fate {
+        if word.stored() && !word.writable() {
+            return Fate::Clean;
+        }
+        if is_zero(content) {
+            return if word.stored() { Fate::ZeroStored } else { Fate::Zero };
+        }
+        let tag = self.tag_of(content);
+        if word.stored() && tag == self.table.tag(page) {
+            return Fate::Clean;
+        }
+        self.table.set_tag(page, tag);
+        Fate::Write
+    }
+
+    /// By what a page's content is recognised.
+    pub(crate) fn tag_of(&self, content: &[u8]) -> u64 {
+        XxHash3_64::oneshot_with_seed(self.tag_seed, content)
+    }
+
+    /// Publishes a victim that needs no write.
+    fn forget(&self, page: u64, fate: Fate) -> Result<(), FarError> {
+        match fate {
+            Fate::Clean => {
+                Counters::add(&self.counters.evicted_clean, 1);
+                self.publish_absent(page, Word::new(State::Far).with_stored());
+            }
+            Fate::Zero | Fate::ZeroStored => {
+                Counters::add(&self.counters.evicted_zero, 1);
+                if fate == Fate::ZeroStored {
+                    self.store.discard(page, 1)?;
+                }
+                self.publish_absent(page, Word::new(State::Zero));
+            }
+            Fate::Write => debug_assert!(false, "a page to be written is not forgotten"),
+        }
+        Ok(())
+    }
+
+    /// Writes pages `from` to before `to` of the run to the far store.
+    fn write_back(
+        &self,
+        staged: Staged,
+        from: usize,
+        to: usize,
+        bytes: &[u8],
+        spare: &mut SpareRuns,
+    ) -> Result<(), FarError> {
+        let pages = || (from..to).map(|i| (staged.first + i as u64, staged.run.start + i as u32));
+        for (page, position) in pages() {
+            self.publish_absent(page, Word::new(State::Leaving).with_position(position));
+        }
+        let bytes = &bytes[from * PAGE..to * PAGE];
+        // If this fails the pages stay as they are, and the program ends.
+        self.store.write(staged.first + from as u64, bytes)?;
+        Counters::add(&self.counters.written_bytes, bytes.len() as u64);
+        self.counters.far_pages.store(self.store.held(), Relaxed);
+        for (page, position) in pages() {
+            if self.finish_leaving(page) {
+                spare.push(position);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the leaving of a page that the far store has now; false if its frame is mapped again.
+    fn finish_leaving(&self, page: u64) -> bool {
+        loop {
+            let word = self.table.load(page);
+            let busy = Word::new(State::Busy).with_waiters();
+            if word.state() == State::Busy {
+                // Somebody copies the frame.
+                self.space.rest(0);
+            } else if word.returned() {
+                if self.table.exchange(page, word, busy) {
+                    let word = Word::new(State::Resident).with_stored();
+                    self.publish_resident(page, 1, word, |_| Arrival::Demand);
+                    return true;
+                }
+            } else if word.waiters() {
+                if self.table.exchange(page, word, busy) {
+                    self.map_left(page, word.position());
+                    return false;
+                }
+            } else if self.table.exchange(page, word, Word::new(State::Far).with_stored()) {
+                return true;
+            }
+        }
+    }
+
+    /// Gives the frame of a page that has left to those who wait for it.
+    fn map_left(&self, page: u64, position: u32) {
+        self.map_frames(page, self.area.address(position), 1);
+        self.area.leave_empty(Run { start: position, count: 1 });
+        Counters::add(&self.counters.soft_faults, 1);
+        let word = Word::new(State::Resident).with_stored().with_writable();
+        self.publish_resident(page, 1, word, |_| Arrival::Demand);
+    }
+
+    /// Serves a fault on a page that is leaving: with a copy of its frame if another frame is to be had
+    /// at once, else with the frame itself after the write. Returns false if the page has left.
+    pub(crate) fn fault_on_leaving(&self, page: u64, word: Word, protected: bool) -> bool {
+        if word.returned() && !protected {
+            Counters::add(&self.counters.spurious_faults, 1);
+            self.wake(page, 1);
+            return true;
+        }
+        if word.returned() || self.budget.take(1) == 0 {
+            return self.table.wait_for(page);
+        }
+        if !self.table.exchange(page, word, Word::new(State::Busy)) {
+            self.budget.give(1);
+            return false;
+        }
+        // SAFETY: the frame stays where it is, unchanged, while the page is busy.
+        let bytes = unsafe { bytes_at(self.area.address(word.position()), PAGE) };
+        self.copy_pages(page, bytes, true);
+        Counters::add(&self.counters.soft_faults, 1);
+        // Nothing else may happen to the page until its write has ended.
+        self.publish_absent(page, word.with_returned().without_waiters());
+        if word.waiters() {
+            self.wake(page, 1);
+        }
+        true
+    }
+}
+
+/// Positions whose frames are not needed any more.
+#[derive(Default)]
+struct SpareRuns {
+    runs: Vec<Run>,
+    count: u64,
+}
+
+impl SpareRuns {
+    fn push(&mut self, position: u32) {
+        self.count += 1;
+        match self.runs.last_mut() {
+            Some(last) if last.start + last.count == position => last.count += 1,
+            _ => self.runs.push(Run { start: position, count: 1 }),
+        }
+    }
+}
+
+/// What becomes of a victim's content.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Fate {
+    /// The far store has it.
+    Clean,
+    /// It is zero and nothing is stored.
+    Zero,
+    /// It is zero, and what is stored is out of date.
+    ZeroStored,
+    /// It must be written.
+    Write,
+}
+
+/// Whether a page holds zeros only.
+fn is_zero(content: &[u8]) -> bool {
+    // Most pages show their first difference early; the rest is worth wide comparisons.
+    content[..64] == [0; 64] && content.chunks_exact(64).all(|chunk| chunk == [0; 64])
+}
