@@ -168,6 +168,10 @@ impl FarStore for Embedded {
         self.link.is_free()
     }
 
+    fn expect(&self, page: u64) {
+        self.slots.expect(page);
+    }
+
     fn begin_read(&self, first: u64, count: u32) -> Result<Ticket, FarError> {
         self.check()?;
         let ready_at = self.link.request(count as usize * PAGE);

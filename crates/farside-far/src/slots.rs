@@ -83,6 +83,13 @@ impl Slots {
         unsafe { &*self.map.load(Ordering::Acquire).add(page as usize) }
     }
 
+    /// Has the processor load the entry of `page`.
+    pub fn expect(&self, page: u64) {
+        if page < self.pages {
+            memory::prefetch(self.entry(page));
+        }
+    }
+
     /// Number of pages stored for this process.
     pub fn held(&self) -> u64 {
         self.held.load(Ordering::Relaxed)

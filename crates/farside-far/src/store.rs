@@ -43,6 +43,11 @@ pub trait FarStore: Send + Sync {
     /// Whether reads take no longer than copying: there is nothing to gain by not waiting for them.
     fn is_instant(&self) -> bool;
 
+    /// `page` may be read in a moment: a chance to have ready what finds it. Must cost next to nothing.
+    fn expect(&self, page: u64) {
+        let _ = page;
+    }
+
     /// Asks for `count` pages from `first` on.
     fn begin_read(&self, first: u64, count: u32) -> Result<Ticket, FarError>;
 

@@ -3,6 +3,7 @@
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use farside_os::Result;
+use farside_os::huge_file::huge_file;
 use farside_os::memory::{anonymous_file, map_shared, punch_hole, read_at, unmap};
 use farside_os::socket::{self, Received};
 use farside_wire::pool::{
@@ -37,7 +38,9 @@ pub struct Family {
 impl Family {
     /// Makes the memory for a new process and tells the process where it is.
     pub fn found(client: &OwnedFd, pid: u32) -> Result<Self> {
-        let data = anonymous_file(c"farside-pages", DATA_BYTES)?;
+        // Only users who may mount file systems get huge pages.
+        let data =
+            huge_file(DATA_BYTES).or_else(|_| anonymous_file(c"farside-pages", DATA_BYTES))?;
         let refs = anonymous_file(c"farside-references", REFS_BYTES)?;
         let map = anonymous_file(c"farside-map", MAX_PAGES * 4)?;
         let fds = [data.as_fd(), refs.as_fd(), map.as_fd()];

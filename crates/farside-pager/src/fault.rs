@@ -13,6 +13,16 @@ use crate::table::BLOCK_TOUCHED;
 use crate::word::{State, Word};
 
 impl Pager {
+    /// A fault at `addr` is about to be served: everything that is known of its page lies in memory that
+    /// is as cold as the page.
+    pub fn expect(&self, addr: usize) {
+        if self.contains(addr) {
+            let page = self.page_of(addr);
+            self.table.expect(page);
+            self.store.expect(page);
+        }
+    }
+
     /// Serves a fault at `addr`: the program waits for the page, or for the right to write it.
     pub fn fault(&self, w: &mut Worker, addr: usize, protected: bool) -> Outcome {
         if !self.contains(addr) {

@@ -42,12 +42,6 @@ const RELIEVED_AFTER: u64 = 12;
 /// Reads without waiting from one look at where faults come from to the next.
 const LOOK_EVERY: u32 = 4;
 
-/// Milliseconds after which a waiting handler looks whether it is still on duty.
-const LOOK_BUSY_MS: i32 = 2;
-
-/// The same for one that has had nothing to do since its last look.
-const LOOK_IDLE_MS: i32 = 100;
-
 /// How long the sentinel lets a fault wait before it steps in, at first.
 const PATIENCE_MS: i32 = 4;
 
@@ -315,8 +309,6 @@ struct Desk {
     messages: [RawMessage; MESSAGES],
     /// Faults read but not served yet: address, whether write-protected, thread.
     faults: Vec<(usize, bool, u32)>,
-    /// Nothing came while it last waited.
-    idle: bool,
     /// Faults in a row of threads of other processors.
     strangers: u32,
 }
@@ -328,7 +320,6 @@ impl Desk {
             worker,
             messages: [RawMessage::default(); MESSAGES],
             faults: Vec::with_capacity(MAX_FAULTS),
-            idle: true,
             strangers: 0,
         }
     }
@@ -339,11 +330,10 @@ impl Desk {
         let read = if service.on_duty.load(Ordering::Acquire) == 1 {
             uffd.wait_and_read(&mut self.messages)
         } else {
-            let timeout = if self.idle { LOOK_IDLE_MS } else { LOOK_BUSY_MS };
-            uffd.wait(timeout).and_then(|()| uffd.read(&mut self.messages))
+            // Without an end: if it is taken off duty meanwhile, the next fault wakes it all the same.
+            uffd.wait(-1).and_then(|()| uffd.read(&mut self.messages))
         };
         let n = read.unwrap_or_else(|error| stop(&error.into()));
-        self.idle = n == 0;
         if n > 0 {
             self.serve_messages(service, n, Some(index));
             self.serve_waiting(service, Some(index));
@@ -388,6 +378,7 @@ impl Desk {
         for message in &self.messages[..n] {
             match message.event() {
                 Event::Fault { address, protected, thread, .. } => {
+                    service.pager.expect(address);
                     self.faults.push((address & !(PAGE - 1), protected, thread));
                 }
                 // Forks come first: until their event is read nothing can be mapped.

@@ -113,6 +113,11 @@ impl PageTable {
         self.pages
     }
 
+    /// Has the processor load what is known of `page`.
+    pub fn expect(&self, page: u64) {
+        memory::prefetch(&self.words[page as usize]);
+    }
+
     /// The word of `page`.
     #[inline]
     pub fn load(&self, page: u64) -> Word {
