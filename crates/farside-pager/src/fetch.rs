@@ -234,11 +234,10 @@ impl Pager {
     fn move_run(&self, _w: &mut Worker, first: u64, run: Run, demanded: Option<u64>) -> Outcome {
         let count = u64::from(run.count);
         let src = self.area.address(run.start);
-        let read = self.store.begin_read(first, run.count).and_then(|ticket| {
-            // SAFETY: spare frames are out of the program's reach, and these are ours.
-            let bytes = unsafe { bytes_at(src, count as usize * PAGE) };
-            self.store.finish_read(ticket, bytes)
-        });
+        // SAFETY: spare frames are out of the program's reach, and these are ours.
+        let bytes = unsafe { bytes_at(src, count as usize * PAGE) };
+        let read = self.store.begin_read(first, run.count);
+        let read = read.and_then(|ticket| self.store.finish_read(ticket, bytes));
         if let Err(error) = read {
             self.area.add_spare(run);
             return Err(error);
@@ -247,10 +246,12 @@ impl Pager {
         let keep = self.pages_to_watch(count, demanded);
         let mapped = count - keep;
         if mapped > 0 {
+            let protect = self.writes.protect_next(mapped);
+            self.tag_stored(first, &bytes[..protect as usize * PAGE]);
             let moved = self.map_frames(first, src, mapped);
             self.area.leave_empty(Run { start: run.start, count: mapped as u32 });
-            let protect = if moved { self.writes.protect_next(mapped) } else { 0 };
-            let protected = if protect > 0 { self.protect_clean(first, protect) } else { 0 };
+            let protected =
+                if moved && protect > 0 { self.protect_clean(first, protect) } else { 0 };
             self.publish_fetched(first, protected, mapped, demanded);
             self.wake(first, mapped);
         }

@@ -2,27 +2,27 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// A share of recent cases, averaged over about 64 of them.
+/// A share of recent cases, averaged over about `CASES` of them.
 ///
 /// Updates that race may lose one another, which a forecast can bear.
 #[derive(Default)]
-struct Share(AtomicU32);
+struct Share<const CASES: u32>(AtomicU32);
 
 /// All of the cases.
 const WHOLE: u32 = 65536;
 
-impl Share {
+impl<const CASES: u32> Share<CASES> {
     fn get(&self) -> u32 {
         self.0.load(Relaxed)
     }
 
     fn fall(&self) {
         let share = self.get();
-        self.0.store(share - share / 64, Relaxed);
+        self.0.store(share - share / CASES, Relaxed);
     }
 
     fn rise(&self) {
-        self.0.store((self.get() + WHOLE / 64).min(WHOLE), Relaxed);
+        self.0.store((self.get() + WHOLE / CASES).min(WHOLE), Relaxed);
     }
 }
 
@@ -36,7 +36,7 @@ const PROBE_EVERY: u32 = 16;
 #[derive(Default)]
 pub struct WriteForecast {
     /// Of protected pages, those that were written.
-    written: Share,
+    written: Share<16>,
     fetched: AtomicU32,
 }
 
@@ -55,6 +55,12 @@ impl WriteForecast {
         u64::from(probe).min(count)
     }
 
+    /// Whether pages that could be written were, nearly all of them: comparing them with what the far
+    /// store has is in vain then.
+    pub fn comparing_is_vain(&self) -> bool {
+        self.written.get() >= WHOLE / 8 * 7
+    }
+
     /// A protected page was written.
     pub fn written(&self) {
         self.written.rise();
@@ -68,7 +74,7 @@ impl WriteForecast {
 #[derive(Default)]
 pub struct UseForecast {
     /// Of watched pages, those that were used.
-    used: Share,
+    used: Share<64>,
     asked: AtomicU32,
 }
 

@@ -61,8 +61,8 @@ impl Pager {
         if is_zero(content) {
             return if word.stored() { Fate::ZeroStored } else { Fate::Zero };
         }
-        let tag = self.tag_of(content);
-        if word.stored() && tag == self.table.tag(page) {
+        let tag = if self.writes.comparing_is_vain() { NO_TAG } else { self.tag_of(content) };
+        if word.stored() && tag != NO_TAG && tag == self.table.tag(page) {
             return Fate::Clean;
         }
         self.table.set_tag(page, tag);
@@ -71,7 +71,16 @@ impl Pager {
 
     /// By what a page's content is recognised.
     pub(crate) fn tag_of(&self, content: &[u8]) -> u64 {
-        XxHash3_64::oneshot_with_seed(self.tag_seed, content)
+        XxHash3_64::oneshot_with_seed(self.tag_seed, content).max(NO_TAG + 1)
+    }
+
+    /// Sees to it that the pages from `first` on, whose stored content is `bytes`, have tags.
+    pub(crate) fn tag_stored(&self, first: u64, bytes: &[u8]) {
+        for (page, content) in (first..).zip(bytes.chunks_exact(PAGE)) {
+            if self.table.tag(page) == NO_TAG {
+                self.table.set_tag(page, self.tag_of(content));
+            }
+        }
     }
 
     /// Publishes a victim that needs no write.
@@ -197,6 +206,9 @@ impl SpareRuns {
         }
     }
 }
+
+/// The tag of a page that was stored without one.
+const NO_TAG: u64 = 0;
 
 /// What becomes of a victim's content.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -148,14 +148,17 @@ fn tried(name: &str, outcome: io::Result<()>, with: &str, without: Option<&str>)
 
 const PROTECTING: &str = "the first write to a fetched page is noticed";
 
-fn optional_trials() -> [Item; 4] {
+fn optional_trials() -> [Item; 5] {
     let moving = "frames move in and out without a copy (UFFDIO_MOVE)";
     let copying = "pages are copied, which takes longer, and direct input into far memory can be lost; \
                    Linux 6.8 and later can move them";
+    let (huge, small) =
+        ("a transfer costs about half", "small pages, with which a transfer costs twice as much");
     let (vector, single) = ("one process_madvise for many pages", "one madvise for each run");
     [
         tried("moving pages", probe::move_pages(), moving, Some(copying)),
         tried("dropping scattered pages", probe::process_madvise(), vector, Some(single)),
+        tried("huge pages for the node", probe::huge_file(), huge, Some(small)),
         tried("finding written pages", probe::pagemap_scan(), "not needed", Some("not needed")),
         tried("process descriptors", probe::pidfd(), "not needed", Some("not needed")),
     ]

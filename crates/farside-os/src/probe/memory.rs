@@ -79,6 +79,13 @@ pub fn memfd() -> io::Result<()> {
     owned(fd).map(drop)
 }
 
+/// Tries to make a memory file of huge pages.
+pub fn huge_file() -> io::Result<()> {
+    crate::huge_file::huge_file(PAGE as u64)
+        .map(drop)
+        .map_err(|error| io::Error::from_raw_os_error(error.errno))
+}
+
 /// Tries to get a descriptor of this process.
 pub fn pidfd() -> io::Result<()> {
     // SAFETY: takes no pointers.

@@ -11,7 +11,7 @@ mod userfault;
 
 pub use limits::{Limits, limits};
 pub use machine::{Cgroup, HaltPoll, Machine, machine};
-pub use memory::{memfd, page_size, pagemap_scan, pidfd, process_madvise};
+pub use memory::{huge_file, memfd, page_size, pagemap_scan, pidfd, process_madvise};
 pub use userfault::{
     DEVICE, FEATURES, Feature, OpenFailure, Route, Userfault, copy_and_protect, fork_events,
     move_pages, open, userfault,
