@@ -4,10 +4,10 @@ mod support;
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Stdio;
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{self, SigHandler, Signal};
 use support::{Farside, Running, code, stderr, stdout};
 
 #[test]
@@ -97,7 +97,13 @@ fn signals_sent_to_the_supervisor_reach_the_program() {
     ] {
         let script =
             format!("trap 'echo got; exit 7' {name}; echo ready; while :; do sleep 0.02; done");
-        let mut running = Running::start(farside.shell(&script));
+        let mut command = farside.shell(&script);
+        // A shell cannot trap what was ignored when it started, as under `nohup`.
+        // SAFETY: setting a disposition is allowed between fork and exec.
+        unsafe {
+            command.pre_exec(move || Ok(signal::signal(signal, SigHandler::SigDfl).map(drop)?))
+        };
+        let mut running = Running::start(command);
         assert_eq!(running.line(), "ready");
         running.signal(signal);
         assert_eq!(running.line(), "got", "{name}");
