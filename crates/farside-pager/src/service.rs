@@ -32,15 +32,15 @@ const MESSAGES: usize = 32;
 /// Most faults that are read ahead of their turn. While a process forks nothing may be allocated.
 const MAX_FAULTS: usize = 4096;
 
-/// Threads of other processors served in a row until their handler goes on duty.
-const STRANGERS: u32 = 2;
-
 /// A handler leaves duty when none of so many faults came from its processor. It must not take long:
 /// every fault wakes all on duty, and whoever is quicker draws the thread to its own processor.
-const RELIEVED_AFTER: u64 = 12;
+const RELIEVED_AFTER: u64 = 24;
 
 /// Reads without waiting from one look at where faults come from to the next.
 const LOOK_EVERY: u32 = 4;
+
+/// How long a handler keeps its processor awake while others are on duty too.
+const SPIN_NS: u64 = 30_000;
 
 /// How long the sentinel lets a fault wait before it steps in, at first.
 const PATIENCE_MS: i32 = 4;
@@ -182,25 +182,21 @@ impl Service {
 
     /// Puts the handler of the processor of `thread`, which waits for a page, on duty, and takes those
     /// off duty on whose processors no thread has faulted lately: every fault wakes all on duty.
-    fn follow(&self, index: usize, thread: u32, desk: &mut Desk) {
+    fn follow(&self, index: usize, thread: u32) {
         let local = |area: usize| !self.pager.contains(area);
         let Some(processor) = self.whereabouts.of(thread, local) else { return };
         let duty_of = |duty: &Duty| duty.processor == processor;
         let Some(its) = self.duties.iter().position(duty_of) else { return };
-        let now = self.served.load(Ordering::Relaxed);
-        self.duties[its].last_fault.store(now, Ordering::Relaxed);
-        if its == index {
-            desk.strangers = 0;
-        } else {
-            // Serving it may bring the thread back here.
-            desk.strangers += 1;
-            if desk.strangers < STRANGERS {
-                return;
-            }
-            if self.duties[its].on.swap(1, Ordering::AcqRel) == 0 {
-                self.on_duty.fetch_add(1, Ordering::AcqRel);
-                thread::futex_wake(&self.duties[its].on, 1);
-            }
+        // Nothing was served before the first.
+        let now = self.served.load(Ordering::Relaxed) + RELIEVED_AFTER;
+        let before = self.duties[its].last_fault.swap(now, Ordering::Relaxed);
+        // A single one says little: serving it may bring the thread here.
+        if its != index
+            && now.saturating_sub(before) < RELIEVED_AFTER
+            && self.duties[its].on.swap(1, Ordering::AcqRel) == 0
+        {
+            self.on_duty.fetch_add(1, Ordering::AcqRel);
+            thread::futex_wake(&self.duties[its].on, 1);
         }
         if self.on_duty.load(Ordering::Acquire) > 1 {
             self.relieve_idle(now);
@@ -309,8 +305,8 @@ struct Desk {
     messages: [RawMessage; MESSAGES],
     /// Faults read but not served yet: address, whether write-protected, thread.
     faults: Vec<(usize, bool, u32)>,
-    /// Faults in a row of threads of other processors.
-    strangers: u32,
+    /// Reads without waiting.
+    reads: u32,
 }
 
 impl Desk {
@@ -320,7 +316,7 @@ impl Desk {
             worker,
             messages: [RawMessage::default(); MESSAGES],
             faults: Vec::with_capacity(MAX_FAULTS),
-            strangers: 0,
+            reads: 0,
         }
     }
 
@@ -329,9 +325,11 @@ impl Desk {
         let uffd = service.space.uffd();
         let read = if service.on_duty.load(Ordering::Acquire) == 1 {
             uffd.wait_and_read(&mut self.messages)
+        } else if self.spin(service, index) {
+            Ok(0)
         } else {
             // Without an end: if it is taken off duty meanwhile, the next fault wakes it all the same.
-            uffd.wait(-1).and_then(|()| uffd.read(&mut self.messages))
+            uffd.wait(-1).and_then(|()| uffd.read(&mut self.messages[..1]))
         };
         let n = read.unwrap_or_else(|error| stop(&error.into()));
         if n > 0 {
@@ -340,23 +338,39 @@ impl Desk {
         }
     }
 
+    /// Keeps the processor from falling asleep for a moment, since a thread of it that another handler
+    /// serves comes back soon; returns whether a fault was served.
+    fn spin(&mut self, service: &Service, index: usize) -> bool {
+        let end = thread::now_ns() + SPIN_NS;
+        while thread::now_ns() < end {
+            if self.serve_waiting(service, Some(index)) > 0 {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        false
+    }
+
     /// Serves all messages that wait; returns the number of faults served.
     fn serve_waiting(&mut self, service: &Service, index: Option<usize>) -> u64 {
         let mut total = 0;
-        for turn in 1u32.. {
-            match service.space.uffd().read(&mut self.messages) {
-                Ok(0) => break,
+        loop {
+            // What one handler leaves another can serve meanwhile, best the one of the same processor,
+            // which is there as early as this one.
+            let alone = service.on_duty.load(Ordering::Acquire) == 1;
+            let most = if alone { MESSAGES } else { 1 };
+            match service.space.uffd().read(&mut self.messages[..most]) {
+                Ok(0) => return total,
                 Ok(n) => {
                     // A thread that faults again and again on a processor finds its handler awake.
-                    // Who else is on duty needs a look all the same.
-                    let look = turn.is_multiple_of(LOOK_EVERY)
-                        && service.on_duty.load(Ordering::Acquire) > 1;
+                    // Where several handlers serve, or several threads fault, it needs a look.
+                    self.reads = self.reads.wrapping_add(1);
+                    let look = (n > 1 || !alone) && self.reads.is_multiple_of(LOOK_EVERY);
                     total += self.serve_messages(service, n, index.filter(|_| look));
                 }
                 Err(error) => stop(&error.into()),
             }
         }
-        total
     }
 
     /// Serves the first `n` messages; `index` is the handler if it is to see where they come from. Returns the number of
@@ -366,8 +380,11 @@ impl Desk {
         // Threads that wait for the same page send a message each.
         self.faults.sort_unstable_by_key(|fault| (fault.0, fault.1));
         self.faults.dedup_by_key(|fault| (fault.0, fault.1));
-        if let (Some(index), Some((.., thread))) = (index, self.faults.last()) {
-            service.follow(index, *thread, self);
+        if let Some(index) = index
+            && !self.faults.is_empty()
+        {
+            let (.., thread) = self.faults[(self.reads / LOOK_EVERY) as usize % self.faults.len()];
+            service.follow(index, thread);
         }
         let count = self.faults.len() as u64;
         self.serve_faults(service);
