@@ -9,7 +9,7 @@ use super::launch::{Output, Place, Program, Scratch};
 use super::progress::Progress;
 use super::row::{Goal, Row, median};
 use super::stats::Stats;
-use super::{Failure, Shared, kernel, skip};
+use super::{Failure, Shared, kernel, skip, warmup};
 
 /// The Python of the distribution, whose packages set-up installs.
 pub(crate) const PYTHON: &str = "/usr/bin/python3";
@@ -28,6 +28,9 @@ x.sort()
 digest.update(x.tobytes())
 print(digest.hexdigest())
 "#;
+
+/// More than any of the programs touches.
+const LARGEST: u64 = 512 << 20;
 
 /// How long the interesting part of a run took, and what it wrote.
 type Timed = (Duration, Output);
@@ -68,6 +71,7 @@ pub(crate) fn rows(
             }
             let (mut far, mut by_itself) = (None, None);
             for place in runs {
+                warmup::before_run(LARGEST, shared, scratch)?;
                 let run = (real.time)(place)?;
                 match place {
                     Place::Plain => by_itself = Some(run),

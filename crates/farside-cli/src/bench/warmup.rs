@@ -22,6 +22,9 @@ pub(crate) struct WarmupArgs {
 pub(crate) fn run(args: &WarmupArgs) -> Result<String, Failure> {
     let pages = Pages::anonymous(args.mib << 20 >> 12)
         .map_err(|e| Failure::io(format!("{} MiB to warm up", args.mib), &e))?;
+    // Huge pages and small ones come from different lists of free memory; this serves both. Without
+    // support for huge pages there are only small ones.
+    let _ = pages.advise(0, pages.len(), libc::MADV_HUGEPAGE);
     for page in 0..pages.len() {
         pages.write(page, 1);
     }
