@@ -128,7 +128,7 @@ impl Pager {
     /// Serves the first touch of a page, and of untouched neighbours that are likely to be next.
     fn first_touch(&self, w: &mut Worker, page: u64, word: Word) -> Outcome {
         let fresh = word.state() == State::Untouched;
-        let want = if fresh { self.first_touch_run(page) } else { 1 };
+        let (want, down) = if fresh { self.first_touch_run(page) } else { (1, false) };
         let got = match self.acquire(w, want, 1) {
             Ok(got) => got,
             Err(error) => {
@@ -136,23 +136,23 @@ impl Pager {
                 return Err(error);
             }
         };
-        let busy = Word::new(State::Busy);
-        let mut count = 1;
-        while count < got {
-            let next = self.table.load(page + count);
-            if next.state() != State::Untouched || !self.table.exchange(page + count, next, busy) {
-                break;
-            }
-            count += 1;
-        }
+        let claimed = (1..got)
+            .take_while(|i| {
+                let page = if down { page - i } else { page + i };
+                let next = self.table.load(page);
+                let busy = Word::new(State::Busy);
+                next.state() == State::Untouched && self.table.exchange(page, next, busy)
+            })
+            .count() as u64;
+        let (first, count) = (if down { page - claimed } else { page }, 1 + claimed);
         self.budget.give(got - count);
-        self.table.mark_blocks(page, page + count, BLOCK_TOUCHED);
+        self.table.mark_blocks(first, first + count, BLOCK_TOUCHED);
         if count == 1 || self.space.populate_zeroed(w.fresh, count as usize * PAGE).is_err() {
-            for page in page..page + count {
+            for page in first..first + count {
                 self.copy_pages(page, &[0; PAGE], false);
             }
         } else {
-            self.map_frames(page, w.fresh, count);
+            self.map_frames(first, w.fresh, count);
         }
         if fresh {
             self.add_touched(count as i64);
@@ -160,27 +160,36 @@ impl Pager {
         Counters::add(&self.counters.first_touch_faults, 1);
         Counters::add(&self.counters.populated_pages, count - 1);
         let word = Word::new(State::Resident).with_writable();
-        self.publish_resident(page, count, word, |_| Arrival::FirstTouch);
-        self.wake(page, count);
+        self.publish_resident(first, count, word, |_| Arrival::FirstTouch);
+        self.wake(first, count);
         Ok(())
     }
 
-    /// How many untouched pages to populate with `page`: as many as were touched just before it, so
-    /// that a growing heap costs ever fewer faults, and scattered touches little memory.
-    fn first_touch_run(&self, page: u64) -> u64 {
-        let before = (1..=BATCH as u64)
-            .take_while(|back| page >= *back && self.table.load(page - back).is_touched())
-            .count() as u64;
+    /// How many untouched pages to populate with `page`, and whether downwards: as many as were touched
+    /// just before it, or else just behind it, so that growth costs ever fewer faults, and scattered
+    /// touches little memory.
+    fn first_touch_run(&self, page: u64) -> (u64, bool) {
+        let touched = |page: u64| page < self.table.pages() && self.table.load(page).is_touched();
+        let seen = 1..=BATCH as u64;
+        let before = seen.clone().take_while(|i| page >= *i && touched(page - i)).count() as u64;
+        let behind = if before > 0 { 0 } else { seen.take_while(|i| touched(page + i)).count() };
+        let (down, grown) = (behind > 0, before.max(behind as u64));
         let free = self.budget.limit().saturating_sub(self.budget.used());
         // With plenty of room a small cluster is cheaper than the faults it saves.
         let least = if free > self.budget.limit() / 4 { 16 } else { 1 };
         // Near the limit a batch must not push out what is in use, unless long growth promises that it
         // will be used itself.
-        let grown = (before / 8).min(self.budget.limit() / 64);
-        let most = (free / 8).max(grown).clamp(least, BATCH as u64);
-        let run = before.clamp(least, most).min(self.table.pages() - page);
+        let promised = (grown / 8).min(self.budget.limit() / 64);
+        let most = (free / 8).max(promised).clamp(least, BATCH as u64);
+        let run = grown.clamp(least, most);
         // What the program does not hold is not populated.
-        self.lock_ranges().taken_until(page + 1, page + run) - page
+        let ranges = self.lock_ranges();
+        let run = if down {
+            page + 1 - ranges.taken_from(page, (page + 1).saturating_sub(run))
+        } else {
+            ranges.taken_until(page + 1, (page + run).min(self.table.pages())) - page
+        };
+        (run, down)
     }
 
     /// Serves a fault on a page that was on its way: completes the fetch here and now.

@@ -19,6 +19,12 @@ impl FreeRanges {
         self.by_start.range(page..limit).next().map_or(limit, |(start, _)| *start)
     }
 
+    /// The first page of those before `page` that are taken without a gap, or `limit` if that comes last.
+    pub fn taken_from(&self, page: u64, limit: u64) -> u64 {
+        let free = self.by_start.range(..page).next_back();
+        free.map_or(limit, |(start, len)| (start + len).clamp(limit, page))
+    }
+
     /// Pages that are free.
     #[cfg(test)]
     fn free_pages(&self) -> u64 {
@@ -99,6 +105,16 @@ impl FreeRanges {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn taken_stretches_are_known_from_both_ends() {
+        let mut free = FreeRanges::new(100);
+        assert!(free.take_at(10, 20));
+        assert_eq!((free.taken_until(15, 25), free.taken_until(15, 40)), (25, 30));
+        assert_eq!((free.taken_from(15, 12), free.taken_from(15, 0)), (12, 10));
+        free.give(14, 1);
+        assert_eq!((free.taken_from(15, 0), free.taken_until(12, 40)), (15, 14));
+    }
 
     #[test]
     fn ranges_merge_when_they_come_back() {

@@ -157,6 +157,27 @@ fn runs_go_over_the_borders_of_mappings() {
 }
 
 #[test]
+fn growth_costs_few_faults_in_either_direction() {
+    let name = "growth_costs_few_faults_in_either_direction";
+    match started(&settings(64 << 20, "fifo", "none"), "embedded:") {
+        Ok(service) => {
+            let counters = service.pager().counters();
+            let mut before = 0;
+            for down in [false, true] {
+                let data = words(service, 4096);
+                for i in 0..4096 {
+                    data[if down { 4095 - i } else { i } * 512] = 1;
+                }
+                let faults = counters.first_touch_faults.load(Relaxed) - before;
+                assert!(faults <= 4096 / 16, "{faults} faults, down: {down}");
+                before += faults;
+            }
+        }
+        Err(reason) => println!("{name} skipped: {reason}"),
+    }
+}
+
+#[test]
 fn threads_share_the_region() {
     let name = "threads_share_the_region";
     let service = match started(&settings(4 << 20, "second-chance", "linux"), "embedded:") {
