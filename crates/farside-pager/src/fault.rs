@@ -12,6 +12,9 @@ use crate::pager::{BATCH, Outcome, Pager, Worker};
 use crate::table::BLOCK_TOUCHED;
 use crate::word::{State, Word};
 
+/// Pages on either side that come back with a watched page that is used.
+const RESCUED_BESIDE: u64 = 16;
+
 impl Pager {
     /// A fault at `addr` is about to be served: everything that is known of its page lies in memory that
     /// is as cold as the page.
@@ -96,25 +99,47 @@ impl Pager {
         true
     }
 
-    /// Maps a watched page again, because somebody uses it; returns the word it had. `None` if the page
-    /// is not watched any more.
+    /// Maps a watched page again, because somebody uses it, and with it those around it that were unmapped
+    /// together with it; returns the word it had. `None` if the page is not watched any more.
     fn rescue(&self, page: u64) -> Option<Word> {
-        // The policy stays locked throughout, so that it cannot choose the page meanwhile.
+        // The policy stays locked throughout, so that it cannot choose the pages meanwhile.
         let policy = &mut self.lock_policy();
-        let word = self.table.load(page);
-        if word.state() != State::Watched {
-            return None;
-        }
-        let word = self.table.claim(page, word, Word::new(State::Busy))?;
-        let position = word.position();
-        self.map_frames(page, self.area.address(position), 1);
-        self.area.leave_empty(Run { start: position, count: 1 });
-        policy.access(word.slot());
+        let word = self.claim_watched(page, None)?;
+        let start = word.position();
+        let mut run = vec![(page, word)];
+        // A prefetched page tells by a fault of its own whether it is used.
+        let beside = |page: Option<u64>, position: Option<u32>| {
+            let (page, position) = (page.filter(|page| *page < self.table.pages())?, position?);
+            self.claim_watched(page, Some(position)).map(|word| (page, word))
+        };
+        let up = 1..RESCUED_BESIDE;
+        run.extend(
+            up.clone().map_while(|i| beside(page.checked_add(i), start.checked_add(i as u32))),
+        );
+        run.extend(up.map_while(|i| beside(page.checked_sub(i), start.checked_sub(i as u32))));
+        run.sort_unstable_by_key(|(page, _)| *page);
+        let (first, position) = (run[0].0, run[0].1.position());
+        self.map_frames(first, self.area.address(position), run.len() as u64);
+        self.area.leave_empty(Run { start: position, count: run.len() as u32 });
         self.uses.used();
         Counters::add(&self.counters.soft_faults, 1);
-        let mapped = word.in_state(State::Resident).with_position(0);
-        self.publish_absent(page, mapped.with_writable().without_prefetched());
+        for (page, word) in run {
+            policy.access(word.slot());
+            let mapped = word.in_state(State::Resident).with_position(0);
+            self.publish_absent(page, mapped.with_writable().without_prefetched());
+        }
         Some(word)
+    }
+
+    /// Takes ownership of a watched page; if a position is given, only of one whose frame lies there and
+    /// that was not prefetched. The caller holds the policy's lock.
+    fn claim_watched(&self, page: u64, position: Option<u32>) -> Option<Word> {
+        let word = self.table.load(page);
+        let fits = |position| word.position() == position && !word.prefetched();
+        if word.state() != State::Watched || !position.is_none_or(fits) {
+            return None;
+        }
+        self.table.claim(page, word, Word::new(State::Busy))
     }
 
     /// A page that had been prefetched and kept unmapped was used: the time to fetch what follows.
