@@ -1,8 +1,9 @@
 //! The exam: programs nobody changed, run on far memory at several local limits, whose outputs must be
 //! byte for byte those of a plain run.
 //!
-//! every file in `tests/exam/` examines one program. The sizes are reduced ones unless `FARSIDE_EXAM_FULL`
-//! is set; `FARSIDE_EXAM_PLAIN=1` compares plain runs with plain runs, which examines the exam.
+//! Every file in `tests/exam/` examines one program. The sizes are reduced ones unless
+//! `FARSIDE_EXAM_FULL` is set; `FARSIDE_EXAM_PLAIN=1` compares plain runs with plain runs, which
+//! examines the exam.
 //! `FARSIDE_BIN` names the command to examine; without it that is `target/release/farside`.
 
 mod build;

@@ -24,27 +24,20 @@ pub fn move_frames(
     src: usize,
     len: usize,
 ) -> Result<(), Partial> {
-    let mut done = 0;
-    while done < len {
-        let part = CHUNK.min(len - done);
-        if let Err(partial) = move_part(space, &copy, dst + done, src + done, part) {
-            return Err(Partial { done: done + partial.done, ..partial });
-        }
-        done += part;
-    }
-    Ok(())
+    move_in_parts(space, &copy, dst, src, len, CHUNK)
 }
 
-/// Moves one page after the other.
-fn move_pages(
+/// Moves `step` bytes at a time.
+fn move_in_parts(
     space: &impl AddressSpace,
     copy: &impl Fn(usize, &[u8]) -> Result<(), Partial>,
     dst: usize,
     src: usize,
     len: usize,
+    step: usize,
 ) -> Result<(), Partial> {
-    for done in (0..len).step_by(PAGE) {
-        move_part(space, copy, dst + done, src + done, PAGE)
+    for done in (0..len).step_by(step) {
+        move_part(space, copy, dst + done, src + done, step.min(len - done))
             .map_err(|partial| Partial { done: done + partial.done, ..partial })?;
     }
     Ok(())
@@ -65,7 +58,7 @@ fn move_part(
     match space.forbid_writes(src, len) {
         // Before Linux 6.3 that is also said of pages in more than one mapping.
         Err(error) if error.errno == libc::ENOENT && len > PAGE => {
-            return move_pages(space, copy, dst, src, len);
+            return move_in_parts(space, copy, dst, src, len, PAGE);
         }
         // Memory that is not registered is the caller's alone.
         Err(error) if error.errno != libc::ENOENT => return Err(nothing(error)),

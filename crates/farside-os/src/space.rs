@@ -8,8 +8,8 @@ use crate::{emulated_move, memory};
 /// state machine runs on the kernel and in the seeded simulator.
 ///
 /// Addresses are page-aligned and lie in ranges the pager owns: the far region, or the frame area from
-/// which and to which frames are moved. All lengths are in bytes, multiples of the page size. Present pages
-/// are ordinary memory at their address, in the kernel's implementation as in any other.
+/// which and to which frames are moved. All lengths are in bytes, multiples of the page size. Present
+/// pages are ordinary memory at their address, in the kernel's implementation as in any other.
 pub trait AddressSpace: Send + Sync {
     /// Copies `src` to absent pages at `dst`, write-protected if `protect`, and wakes waiters there.
     fn copy_in(&self, dst: usize, src: &[u8], protect: bool) -> std::result::Result<(), Partial>;

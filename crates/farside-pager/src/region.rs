@@ -19,7 +19,8 @@ impl FreeRanges {
         self.by_start.range(page..limit).next().map_or(limit, |(start, _)| *start)
     }
 
-    /// The first page of those before `page` that are taken without a gap, or `limit` if that comes last.
+    /// The first page of those before `page` that are taken without a gap, or `limit` if that comes
+    /// last.
     pub fn taken_from(&self, page: u64, limit: u64) -> u64 {
         let free = self.by_start.range(..page).next_back();
         free.map_or(limit, |(start, len)| (start + len).clamp(limit, page))

@@ -67,6 +67,8 @@ pub struct Service {
     whereabouts: Whereabouts,
     duties: Vec<Duty>,
     on_duty: AtomicU32,
+    /// Faults served, counted from `RELIEVED_AFTER` on: a processor from which none came yet, whose
+    /// `last_fault` is 0, is one from which none came lately.
     served: AtomicU64,
     raised: AtomicBool,
     /// Threads that have all they need.
@@ -77,7 +79,7 @@ pub struct Service {
 struct Duty {
     processor: usize,
     on: AtomicU32,
-    /// How many faults had been served when one came from this processor.
+    /// What `served` was when a fault was last seen to come from this processor.
     last_fault: AtomicU64,
     thread: AtomicU32,
 }
@@ -102,7 +104,7 @@ impl Service {
             whereabouts: Whereabouts::new(),
             duties,
             on_duty: AtomicU32::new(0),
-            served: AtomicU64::new(0),
+            served: AtomicU64::new(RELIEVED_AFTER),
             raised: AtomicBool::new(false),
             ready: AtomicU32::new(0),
         }
@@ -187,8 +189,7 @@ impl Service {
         let Some(processor) = self.whereabouts.of(thread, local) else { return };
         let duty_of = |duty: &Duty| duty.processor == processor;
         let Some(its) = self.duties.iter().position(duty_of) else { return };
-        // Nothing was served before the first.
-        let now = self.served.load(Ordering::Relaxed) + RELIEVED_AFTER;
+        let now = self.served.load(Ordering::Relaxed);
         let before = self.duties[its].last_fault.swap(now, Ordering::Relaxed);
         // A single one says little: serving it may bring the thread here.
         if its != index
@@ -250,8 +251,8 @@ impl Service {
         }
     }
 
-    /// Keeps the sentinel off the processor whose handler is on duty: a thread that wakes up there makes
-    /// the scheduler move the faulting thread elsewhere.
+    /// Keeps the sentinel off the processor whose handler is on duty: a thread that wakes up there
+    /// makes the scheduler move the faulting thread elsewhere.
     fn keep_away(&self, avoided: &mut Option<usize>) {
         let on_duty = self.duties.iter().find(|duty| duty.on.load(Ordering::Relaxed) != 0);
         let on_duty = on_duty.map(|duty| duty.processor);
@@ -373,8 +374,8 @@ impl Desk {
         }
     }
 
-    /// Serves the first `n` messages; `index` is the handler if it is to see where they come from. Returns the number of
-    /// faults served.
+    /// Serves the first `n` messages and returns the number of faults among them; `index` is the handler
+    /// that is to see where they come from, if any.
     fn serve_messages(&mut self, service: &Service, n: usize, index: Option<usize>) -> u64 {
         self.take_messages(service, n);
         // Threads that wait for the same page send a message each.

@@ -26,8 +26,8 @@ impl Pager {
     /// from `first` on. Every frame at `src` is gone afterwards. The caller wakes who waits, after it
     /// published the pages: a thread that is woken earlier may take the processor from the caller.
     ///
-    /// Returns whether all were moved as they are. If not, some may be missing, because the program took
-    /// their place away.
+    /// Returns whether all were moved as they are. If not, some may be missing, because the program
+    /// took their place away.
     pub(crate) fn map_frames(&self, first: u64, src: usize, count: u64) -> bool {
         let mut as_they_are = true;
         let mut done = 0;

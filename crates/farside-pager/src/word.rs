@@ -39,8 +39,8 @@ const POSITION_SHIFT: u32 = 8;
 const POSITION: u64 = ((1 << POSITION_BITS) - 1) << POSITION_SHIFT;
 const SLOT_SHIFT: u32 = 32;
 
-/// A page's word: state, flags, position in the frame area while watched or leaving, slot in the replacement
-/// policy while resident or watched.
+/// A page's word: state, flags, position in the frame area while watched or leaving, slot in the
+/// replacement policy while resident or watched.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Word(pub u64);
 

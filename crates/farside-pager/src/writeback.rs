@@ -1,7 +1,7 @@
 //! Writing back: victims whose frames lie in the frame area, until the far store has what it needs.
 //!
-//! A page that is being written is *leaving*: whoever faults on it meanwhile gets its frame back instead
-//! of a round trip to the far store.
+//! A page that is being written is *leaving*: whoever faults on it meanwhile gets its frame back
+//! instead of a round trip to the far store.
 
 use std::sync::atomic::Ordering::Relaxed;
 

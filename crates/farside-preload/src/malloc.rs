@@ -1,7 +1,7 @@
 //! The malloc family.
 //!
-//! Who serves a new allocation depends on the calling thread (see [`thread`]); who owns an existing one,
-//! on its address alone.
+//! Who serves a new allocation depends on the calling thread (see [`thread`]); who owns an existing
+//! one, on its address alone.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;

@@ -7,7 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// A path as the kernel takes it; a path with a zero byte becomes the empty path, which no call accepts.
+/// A path as the kernel takes it; a path with a zero byte becomes the empty path, which no call
+/// accepts.
 pub(crate) fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
 }

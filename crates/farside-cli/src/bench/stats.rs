@@ -20,8 +20,8 @@ impl Stats {
         Ok(Self(value))
     }
 
-    /// Reads the counters of a run, and insists that far memory was used in it: the figures of a program
-    /// that ran unmanaged would be those of a plain run.
+    /// Reads the counters of a run, and insists that far memory was used in it: the figures of a
+    /// program that ran unmanaged would be those of a plain run.
     pub fn of_managed_run(path: &Path) -> Result<Self, Failure> {
         let stats = Self::read(path)?;
         match stats.get("footprint_peak_bytes") {

@@ -31,7 +31,8 @@ pub(crate) fn run(args: &WarmupArgs) -> Result<String, Failure> {
     Ok(format!("{} pages", pages.len()))
 }
 
-/// Touches twice the memory that a run over `bytes` takes, wherever its pages come to lie.
+/// Touches two and a half times the memory that a run over `bytes` takes: enough to include the pages
+/// that it will get.
 ///
 /// In a process of its own: programs started later would inherit this process's peak.
 pub(crate) fn before_run(bytes: u64, shared: &Shared, scratch: &Scratch) -> Result<(), Failure> {
