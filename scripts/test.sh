@@ -22,7 +22,8 @@ check() {
   fi
 }
 
-# Tests that count themselves; prints what is skipped and what fails.
+# Tests that count themselves; prints what is skipped and what fails. They have to be run with
+# --show-output, else what a skipped one says is lost.
 tests() {
   name=$1
   shift
@@ -30,14 +31,14 @@ tests() {
   out=$log/$name.txt
   "$@" >"$out" 2>&1
   status=$?
-  grep -aE '^skipped: |^test .* (FAILED|ignored)$' "$out"
+  grep -aE '^skipped: |^test .* (FAILED|ignored)$' "$out" | sort -u
   set -- $(awk '/^test result:/ { p += $4; f += $6 } END { print p + 0, f + 0 }' "$out")
   passed=$((passed + $1))
   failed=$((failed + $2))
   if [ $status -ne 0 ]; then
     # A build error or a crash of the test program leaves no count.
     [ "$2" -gt 0 ] || failed=$((failed + 1))
-    grep -anE '^error|^---- |panicked at|^thread ' "$out" | head -n 60
+    grep -anE '^error|panicked at|^thread ' "$out" | head -n 60
     tail -n 40 "$out"
     printf 'FAILED: %s (all of it: %s)\n' "$name" "$out"
   fi
@@ -48,11 +49,11 @@ if [ "$what" = all ]; then
   check format cargo fmt --all -- --check
   check lint cargo clippy --release --workspace --all-targets --locked -- -D warnings
   RUSTDOCFLAGS="-D warnings" check documentation cargo doc --workspace --no-deps --locked
-  tests unit cargo test --release --workspace --exclude farside-exam --locked --no-fail-fast
+  tests unit cargo test --release --workspace --exclude farside-exam --locked --no-fail-fast -- --show-output
 fi
 tests exam cargo test --release -p farside-exam --locked --no-fail-fast -- --test-threads=1
 
 # libtest knows no skipped tests: they pass, and say by name that they did nothing.
-skipped=$(cat "$log"/*.txt | grep -ac '^skipped: ')
+skipped=$(cat "$log"/*.txt | grep -a '^skipped: ' | cut -d: -f2 | sort -u | wc -l)
 printf '%d passed, %d failed, %d skipped\n' $((passed - skipped)) "$failed" "$skipped"
 [ "$failed" -eq 0 ]

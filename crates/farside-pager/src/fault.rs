@@ -13,11 +13,11 @@ use crate::table::BLOCK_TOUCHED;
 use crate::word::{State, Word};
 
 /// Pages on either side that come back with a watched page that is used.
-const RESCUED_BESIDE: u64 = 16;
+const RESCUED_BESIDE: i64 = 16;
 
 impl Pager {
-    /// A fault at `addr` is about to be served: everything that is known of its page lies in memory that
-    /// is as cold as the page.
+    /// A fault at `addr` is about to be served: everything that is known of its page lies in memory
+    /// that is as cold as the page.
     pub fn expect(&self, addr: usize) {
         if self.contains(addr) {
             let page = self.page_of(addr);
@@ -99,31 +99,30 @@ impl Pager {
         true
     }
 
-    /// Maps a watched page again, because somebody uses it, and with it those around it that were unmapped
-    /// together with it; returns the word it had. `None` if the page is not watched any more.
+    /// Maps a watched page again, because somebody uses it, and with it those around it that were
+    /// unmapped together with it; returns the word it had. `None` if the page is not watched any more.
     fn rescue(&self, page: u64) -> Option<Word> {
         // The policy stays locked throughout, so that it cannot choose the pages meanwhile.
         let policy = &mut self.lock_policy();
         let word = self.claim_watched(page, None)?;
-        let start = word.position();
-        let mut run = vec![(page, word)];
-        // A prefetched page tells by a fault of its own whether it is used.
-        let beside = |page: Option<u64>, position: Option<u32>| {
-            let (page, position) = (page.filter(|page| *page < self.table.pages())?, position?);
-            self.claim_watched(page, Some(position)).map(|word| (page, word))
+        let mut words = [word; 1 + 2 * RESCUED_BESIDE as usize];
+        let mut claim_beside = |offset: i64| {
+            let beside =
+                page.checked_add_signed(offset).filter(|page| *page < self.table.pages())?;
+            let position = word.position().checked_add_signed(offset as i32)?;
+            let claimed = self.claim_watched(beside, Some(position))?;
+            words[(RESCUED_BESIDE + offset) as usize] = claimed;
+            Some(())
         };
-        let up = 1..RESCUED_BESIDE;
-        run.extend(
-            up.clone().map_while(|i| beside(page.checked_add(i), start.checked_add(i as u32))),
-        );
-        run.extend(up.map_while(|i| beside(page.checked_sub(i), start.checked_sub(i as u32))));
-        run.sort_unstable_by_key(|(page, _)| *page);
-        let (first, position) = (run[0].0, run[0].1.position());
-        self.map_frames(first, self.area.address(position), run.len() as u64);
-        self.area.leave_empty(Run { start: position, count: run.len() as u32 });
+        let below = (1..=RESCUED_BESIDE).map_while(|i| claim_beside(-i)).count();
+        let above = (1..=RESCUED_BESIDE).map_while(&mut claim_beside).count();
+        let words = &words[RESCUED_BESIDE as usize - below..][..below + 1 + above];
+        let (first, position) = (page - below as u64, words[0].position());
+        self.map_frames(first, self.area.address(position), words.len() as u64);
+        self.area.leave_empty(Run { start: position, count: words.len() as u32 });
         self.uses.used();
         Counters::add(&self.counters.soft_faults, 1);
-        for (page, word) in run {
+        for (page, word) in (first..).zip(words) {
             policy.access(word.slot());
             let mapped = word.in_state(State::Resident).with_position(0);
             self.publish_absent(page, mapped.with_writable().without_prefetched());
@@ -131,8 +130,9 @@ impl Pager {
         Some(word)
     }
 
-    /// Takes ownership of a watched page; if a position is given, only of one whose frame lies there and
-    /// that was not prefetched. The caller holds the policy's lock.
+    /// Takes ownership of a watched page; if a position is given, only of one whose frame lies there
+    /// and that was not prefetched: such a page tells by a fault of its own whether it is used. The
+    /// caller holds the policy's lock.
     fn claim_watched(&self, page: u64, position: Option<u32>) -> Option<Word> {
         let word = self.table.load(page);
         let fits = |position| word.position() == position && !word.prefetched();

@@ -41,8 +41,8 @@ pub struct WriteForecast {
 }
 
 impl WriteForecast {
-    /// How many of the next `count` pages, which lie side by side, to map write-protected: all, or as few
-    /// as show whether the forecast still holds.
+    /// How many of the next `count` pages, which lie side by side, to map write-protected: all, or as
+    /// few as show whether the forecast still holds.
     pub fn protect_next(&self, count: u64) -> u64 {
         if self.written.get() < WHOLE / 4 {
             self.written.fall();
@@ -121,5 +121,19 @@ mod tests {
         (0..64).for_each(|_| writes.written());
         assert_eq!(protected(&writes, 1), 1);
         assert_eq!(protected(&writes, 64), 1, "one page is enough to learn from");
+    }
+
+    #[test]
+    fn comparing_is_vain_only_where_nearly_all_is_written() {
+        let writes = WriteForecast::default();
+        assert!(!writes.comparing_is_vain());
+        for _ in 0..64 {
+            writes.protect_next(1);
+            writes.written();
+        }
+        assert!(writes.comparing_is_vain());
+        let probes: u64 = (0..8 * PROBE_EVERY).map(|_| writes.protect_next(1)).sum();
+        assert_eq!(probes, 8);
+        assert!(!writes.comparing_is_vain(), "none of them was written");
     }
 }

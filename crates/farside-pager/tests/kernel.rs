@@ -88,7 +88,7 @@ fn check(name: &str, replacement: &str, prefetch: &str, url: &str) {
             let touched = service.pager().touched();
             assert!((4096..4096 + 512).contains(&touched), "{touched} pages touched");
         }
-        Err(reason) => println!("{name} skipped: {reason}"),
+        Err(reason) => println!("skipped: {name}: {reason}"),
     }
 }
 
@@ -125,7 +125,7 @@ fn copied_frames_keep_every_byte() {
             service.pager().protect(addr, 256 * PAGE, all).expect("protection changes");
             assert!(data.iter().all(|word| *word == 7), "what nobody may read is kept");
         }
-        Err(reason) => println!("{name} skipped: {reason}"),
+        Err(reason) => println!("skipped: {name}: {reason}"),
     }
 }
 
@@ -139,7 +139,7 @@ fn runs_go_over_the_borders_of_mappings() {
         let settings = Settings { readahead, move_frames, ..plain };
         let service = match started(&settings, "embedded:") {
             Ok(service) => service,
-            Err(reason) => return println!("{name} skipped: {reason}"),
+            Err(reason) => return println!("skipped: {name}: {reason}"),
         };
         let data = words(service, 4096);
         for part in (data.as_ptr() as usize..).step_by(37 * PAGE).take(100).step_by(2) {
@@ -173,7 +173,34 @@ fn growth_costs_few_faults_in_either_direction() {
                 before += faults;
             }
         }
-        Err(reason) => println!("{name} skipped: {reason}"),
+        Err(reason) => println!("skipped: {name}: {reason}"),
+    }
+}
+
+/// A working set that fits, beside a stream that keeps reclaim at work: what the policy unmaps together
+/// to see whether it is used comes back together.
+#[test]
+fn watched_neighbours_come_back_together() {
+    let name = "watched_neighbours_come_back_together";
+    match started(&settings(4 << 20, "second-chance", "none"), "embedded:") {
+        Ok(service) => {
+            let (hot, stream) = (words(service, 512), words(service, 16 * 1024));
+            let counters = service.pager().counters();
+            for page in stream.chunks_exact_mut(512) {
+                page[0] = 1;
+                for word in hot.iter_mut().step_by(512) {
+                    *word += 1;
+                }
+            }
+            assert!(hot.iter().step_by(512).all(|word| *word == 16 * 1024));
+            let (soft, demand) = (&counters.soft_faults, &counters.demand_faults);
+            let (soft, demand) = (soft.load(Relaxed), demand.load(Relaxed));
+            assert!(
+                (1..=16 * 1024 / 4).contains(&soft),
+                "{soft} soft faults, {demand} demand faults"
+            );
+        }
+        Err(reason) => println!("skipped: {name}: {reason}"),
     }
 }
 
@@ -182,7 +209,7 @@ fn threads_share_the_region() {
     let name = "threads_share_the_region";
     let service = match started(&settings(4 << 20, "second-chance", "linux"), "embedded:") {
         Ok(service) => service,
-        Err(reason) => return println!("{name} skipped: {reason}"),
+        Err(reason) => return println!("skipped: {name}: {reason}"),
     };
     let data = words(service, 4096);
     std::thread::scope(|scope| {
@@ -210,7 +237,7 @@ fn moved_memory_keeps_its_content() {
     let name = "moved_memory_keeps_its_content";
     let service = match started(&settings(2 << 20, "second-chance", "linux"), "embedded:") {
         Ok(service) => service,
-        Err(reason) => return println!("{name} skipped: {reason}"),
+        Err(reason) => return println!("skipped: {name}: {reason}"),
     };
     let data = words(service, 1024);
     for (i, word) in data.iter_mut().enumerate() {
@@ -230,7 +257,7 @@ fn protected_memory_is_evicted_and_comes_back() {
     let name = "protected_memory_is_evicted_and_comes_back";
     let service = match started(&settings(2 << 20, "fifo", "none"), "embedded:") {
         Ok(service) => service,
-        Err(reason) => return println!("{name} skipped: {reason}"),
+        Err(reason) => return println!("skipped: {name}: {reason}"),
     };
     let data = words(service, 256);
     for (i, word) in data.iter_mut().enumerate() {

@@ -1,5 +1,6 @@
-//! Real programs run plainly, under the library without far memory, and on far memory with
-//! much and with little room: output and exit code must always be the same. A program that is not installed is skipped by name.
+//! Real programs run plainly, under the library without far memory, and on far memory with much and
+//! with little room: output and exit code must always be the same. A program that is not installed is
+//! skipped by name.
 
 mod harness;
 
@@ -11,7 +12,7 @@ use harness::{Run, far_memory_works, run};
 fn installed(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap();
     if !found.status.success() {
-        println!("skipped: {program} is not installed");
+        println!("skipped: {program}: it is not installed");
     }
     found.status.success()
 }

@@ -20,7 +20,7 @@ pub fn golden(test: &str) -> Option<PathBuf> {
             .find(|folder| folder.is_dir()),
     };
     if found.is_none() {
-        println!("{test} skipped: golden traces not found");
+        println!("skipped: {test}: golden traces not found");
     }
     found
 }

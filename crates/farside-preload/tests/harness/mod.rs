@@ -115,7 +115,7 @@ pub fn far_memory_works(test: &str) -> bool {
         (!output.status.success()).then_some(message)
     });
     if let Some(reason) = reason {
-        println!("{test} skipped: no far memory here: {reason}");
+        println!("skipped: {test}: no far memory here: {}", reason.trim_end());
     }
     reason.is_none()
 }
