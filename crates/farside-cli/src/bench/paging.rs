@@ -154,44 +154,47 @@ impl Bench<'_> {
         }
     }
 
-    /// The four passes, on far memory and on swap in turn.
+    /// The four passes, each by a program of its own that fills its array first: what a pass leaves
+    /// resident is no burden, or help, to the next.
     fn passes(&mut self, rows: &mut Vec<Row>) -> Result<(), Failure> {
-        let passes = PASSES.map(|(pass, ..)| pass);
-        let program = self.workload(&passes, &[])?;
-        let options = self.options(&[]);
         let swap = self.swap();
-        self.progress.say("warming up: plain run");
-        let plain = self.measure(&program, Place::Plain)?;
-        if let Some(swap) = &swap {
-            self.progress.say("warming up: kernel swap");
-            self.measure(&program, Place::Swap(swap))?;
-        }
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        for round in 1..=self.shared.repetitions {
-            let of = format!("round {round} of {}", self.shared.repetitions);
-            self.progress.say(format!("{of}: far memory"));
-            ours.push(self.measure(&program, Place::Far(&options))?);
-            if let Some(swap) = &swap {
-                self.progress.say(format!("{of}: kernel swap"));
-                theirs.push(self.measure(&program, Place::Swap(swap))?);
-            }
-        }
-        for run in ours.iter().chain(&theirs) {
-            same_sums(&plain, run)?;
-        }
-        for (i, (_, name, goal)) in PASSES.iter().enumerate() {
-            let ns = |runs: &[Vec<Measured>]| {
-                median(&runs.iter().filter_map(|run| Some(run.get(i)?.ns)).collect::<Vec<_>>())
-            };
+        for (pass, name, goal) in PASSES {
+            let (ours, theirs) = self.pass(pass, name, swap.as_ref())?;
             rows.push(Row {
                 work: format!("{name}, {} % local, beside kernel swap", self.args.local),
-                ours: ns(&ours),
-                partner: (!theirs.is_empty()).then(|| ns(&theirs)),
+                ours: median(&ours),
+                partner: (!theirs.is_empty()).then(|| median(&theirs)),
                 unit: "ns/access",
-                goal: Some(Goal::Faster(*goal)),
+                goal: Some(Goal::Faster(goal)),
             });
         }
         Ok(())
+    }
+
+    /// The times of an access in one pass, on far memory and on swap in turn.
+    fn pass(
+        &mut self,
+        pass: Pass,
+        name: &str,
+        swap: Option<&Swap>,
+    ) -> Result<(Vec<f64>, Vec<f64>), Failure> {
+        let program = self.workload(&[pass], &[])?;
+        let options = self.options(&[]);
+        self.progress.say(format!("{name}: plain run"));
+        let plain = self.measure(&program, Place::Plain)?;
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for round in 1..=self.shared.repetitions {
+            let of = format!("{name}, round {round} of {}", self.shared.repetitions);
+            self.progress.say(format!("{of}: far memory"));
+            let run = self.measure(&program, Place::Far(&options))?;
+            ours.extend(same_sums(&plain, &run)?);
+            if let Some(swap) = swap {
+                self.progress.say(format!("{of}: kernel swap"));
+                let run = self.measure(&program, Place::Swap(swap))?;
+                theirs.extend(same_sums(&plain, &run)?);
+            }
+        }
+        Ok((ours, theirs))
     }
 
     /// What the program waits for one page, beside a fault that only copies a page.
@@ -246,11 +249,11 @@ impl Bench<'_> {
     }
 }
 
-/// A run that read other numbers than the plain run is worth nothing, however fast.
-fn same_sums(plain: &[Measured], other: &[Measured]) -> Result<(), Failure> {
+/// The times of a run; one that read other numbers than the plain run is worth nothing, however fast.
+fn same_sums(plain: &[Measured], other: &[Measured]) -> Result<Vec<f64>, Failure> {
     let sums = |run: &[Measured]| run.iter().map(|m| m.sum.clone()).collect::<Vec<_>>();
     if sums(plain) == sums(other) {
-        Ok(())
+        Ok(other.iter().map(|measured| measured.ns).collect())
     } else {
         Err(Failure::new("the workload read other values than in the plain run: data was lost"))
     }
