@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use farside_policy::replacement::{self, Arrival, ReplacementPolicy, Slot};
+use farside_policy::replacement::{self, Arrival, Lirs, LirsOptions, ReplacementPolicy, Slot};
 use farside_trace::PageId;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -33,43 +33,63 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+fn names() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    replacement::NAMES.iter().chain(replacement::OMNISCIENT)
+}
+
 fn policies() -> impl Iterator<Item = Box<dyn ReplacementPolicy>> {
-    replacement::NAMES.iter().map(|(name, _)| replacement::by_name(name).expect("a listed policy"))
+    names().map(|(name, _)| replacement::by_name(name).expect("a listed policy"))
+}
+
+fn bounded_lirs() -> Box<dyn ReplacementPolicy> {
+    let options = LirsOptions { most_ghosts: Some(2), ..LirsOptions::default() };
+    Box::new(Lirs::with_options("lirs-bounded", options))
 }
 
 #[test]
 fn every_listed_name_makes_the_policy_of_that_name() {
-    for &(name, description) in replacement::NAMES {
+    for &(name, description) in names() {
         assert_eq!(replacement::by_name(name).expect("a listed policy").name(), name);
         assert!(!description.is_empty() && !description.contains('\n'));
     }
     assert!(replacement::by_name("no such policy").is_none());
-    let twice = |name| replacement::NAMES.iter().filter(|(other, _)| *other == name).count();
-    assert!(replacement::NAMES.iter().all(|(name, _)| twice(*name) == 1));
+    let twice = |name| names().filter(|(other, _)| *other == name).count();
+    assert!(names().all(|(name, _)| twice(*name) == 1));
 }
 
+/// The definition of LIRS remembers all that was ever used; its bounded form takes part instead.
 #[test]
 fn nothing_is_allocated_within_the_capacity() {
     const PAGES: usize = 1000;
-    for mut policy in policies() {
+    let bounded = policies().filter(|policy| !policy.name().starts_with("lirs"));
+    for mut policy in bounded.chain([bounded_lirs()]) {
         policy.set_capacity(PAGES);
         let mut watched = Vec::with_capacity(PAGES);
-        let mut slots = Vec::with_capacity(PAGES);
+        // Some pages come back after they had left, at different distances.
+        let pages = (0..40 * PAGES as u64).map(|i| PageId(i.min(i * i % (5 * PAGES as u64))));
+        let mut resident = vec![false; 40 * PAGES];
         let before = ALLOCATIONS.get();
-        for round in 0..5 {
-            while policy.len() < PAGES {
-                slots.push(policy.insert(PageId(round), Arrival::Demand));
+        for page in pages {
+            if std::mem::replace(&mut resident[page.0 as usize], true) {
+                continue;
             }
-            policy.victim();
-            let slot = policy.restore(PageId(round));
+            policy.expect(page);
+            if policy.len() == PAGES
+                && let Some(victim) = policy.victim()
+            {
+                resident[victim.0 as usize] = false;
+            }
+            let slot = policy.insert(page, Arrival::Demand);
+            policy.access(slot);
             policy.watch(PAGES, &mut watched);
             for (_, slot) in watched.drain(..) {
                 policy.access(slot);
             }
-            policy.remove(slot);
-            while policy.victim().is_some() {}
-            slots.clear();
         }
+        let victim = policy.victim().expect("it is full");
+        let slot = policy.restore(victim);
+        policy.remove(slot);
+        while policy.victim().is_some() {}
         assert_eq!(ALLOCATIONS.get(), before, "{}", policy.name());
     }
 }
@@ -77,6 +97,7 @@ fn nothing_is_allocated_within_the_capacity() {
 #[derive(Clone, Debug)]
 enum Op {
     Insert(Arrival),
+    Return(Index, bool),
     Access(Index),
     Remove(Index),
     Victim,
@@ -90,6 +111,7 @@ fn op() -> impl Strategy<Value = Op> {
         prop_oneof![Just(Arrival::Demand), Just(Arrival::Prefetch), Just(Arrival::FirstTouch)];
     prop_oneof![
         8 => arrival.prop_map(Op::Insert),
+        4 => (any::<Index>(), any::<bool>()).prop_map(|(index, expected)| Op::Return(index, expected)),
         4 => any::<Index>().prop_map(Op::Access),
         2 => any::<Index>().prop_map(Op::Remove),
         3 => Just(Op::Victim),
@@ -135,6 +157,17 @@ impl Resident {
                 let slot = self.policy.insert(fresh, arrival);
                 self.add(fresh, slot);
             }
+            // A page that was resident before.
+            Op::Return(index, expected) => {
+                let page = PageId(index.index(fresh.0 as usize + 1) as u64);
+                if !self.slots.contains_key(&page) {
+                    if expected {
+                        self.policy.expect(page);
+                    }
+                    let slot = self.policy.insert(page, Arrival::Demand);
+                    self.add(page, slot);
+                }
+            }
             Op::Access(index) => {
                 if let Some((_, slot)) = self.choose(index) {
                     self.policy.access(slot);
@@ -169,7 +202,7 @@ impl Resident {
 proptest! {
     #[test]
     fn no_page_is_lost_or_doubled(ops in prop::collection::vec(op(), 0..150)) {
-        for policy in policies() {
+        for policy in policies().chain([bounded_lirs()]) {
             let mut resident = Resident { policy, slots: HashMap::new() };
             for (fresh, op) in ops.iter().enumerate() {
                 resident.apply(op, PageId(fresh as u64));

@@ -175,6 +175,19 @@ impl<const N: usize> Lists<N> {
         }
     }
 
+    /// Puts `slot` at the young end of the list it is in.
+    ///
+    /// # Panics
+    /// If the slot is in no list.
+    #[track_caller]
+    pub fn make_youngest(&mut self, slot: Slot) {
+        let Some(list) = self.list_of(slot) else { panic!("slot {} is in no list", slot.0) };
+        if self.ends[list].youngest != slot.0 {
+            self.remove(slot);
+            self.push_youngest(list, slot);
+        }
+    }
+
     /// Takes the oldest slot out of `list`; `None` if the list is empty.
     pub fn pop_oldest(&mut self, list: usize) -> Option<Slot> {
         let slot = self.oldest(list)?;
@@ -186,6 +199,12 @@ impl<const N: usize> Lists<N> {
     pub fn oldest(&self, list: usize) -> Option<Slot> {
         let oldest = self.ends[list].oldest;
         (oldest != NONE).then_some(Slot(oldest))
+    }
+
+    /// The youngest slot in `list`.
+    pub fn youngest(&self, list: usize) -> Option<Slot> {
+        let youngest = self.ends[list].youngest;
+        (youngest != NONE).then_some(Slot(youngest))
     }
 
     /// The list that `slot` is in.

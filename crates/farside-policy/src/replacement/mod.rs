@@ -3,14 +3,26 @@
 //! A policy is a file of its own beside this one, built from the lists of [`list`], and one line in
 //! the table that [`by_name`] searches.
 
+mod arc;
+mod clock;
 mod fifo;
+mod ghost;
+mod lirs;
 pub mod list;
+mod lru;
 mod registry;
 mod second_chance;
+mod two_queue;
 
+pub use arc::Arc;
+pub use clock::Clock;
 pub use fifo::Fifo;
-pub use registry::{NAMES, by_name};
+pub use ghost::Ghosts;
+pub use lirs::{Lirs, LirsOptions};
+pub use lru::{Lru, Mru};
+pub use registry::{NAMES, OMNISCIENT, by_name};
 pub use second_chance::SecondChance;
+pub use two_queue::TwoQueue;
 
 use farside_trace::PageId;
 
@@ -46,6 +58,12 @@ pub trait ReplacementPolicy: Send {
     /// Tells how many pages may be resident at once. May be called again when the limit changes.
     fn set_capacity(&mut self, pages: usize);
 
+    /// `page` is about to become resident because the program waits for it: the victims asked for
+    /// until then make room for it. Policies that remember pages that left choose by that.
+    fn expect(&mut self, page: PageId) {
+        let _ = page;
+    }
+
     /// `page` became resident.
     fn insert(&mut self, page: PageId, arrival: Arrival) -> Slot;
 
@@ -77,5 +95,47 @@ pub trait ReplacementPolicy: Send {
     /// Whether no page is resident.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+impl<P: ReplacementPolicy + ?Sized> ReplacementPolicy for Box<P> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn set_capacity(&mut self, pages: usize) {
+        (**self).set_capacity(pages);
+    }
+
+    fn expect(&mut self, page: PageId) {
+        (**self).expect(page);
+    }
+
+    fn insert(&mut self, page: PageId, arrival: Arrival) -> Slot {
+        (**self).insert(page, arrival)
+    }
+
+    fn access(&mut self, slot: Slot) {
+        (**self).access(slot);
+    }
+
+    fn remove(&mut self, slot: Slot) {
+        (**self).remove(slot);
+    }
+
+    fn victim(&mut self) -> Option<PageId> {
+        (**self).victim()
+    }
+
+    fn restore(&mut self, page: PageId) -> Slot {
+        (**self).restore(page)
+    }
+
+    fn watch(&mut self, max: usize, out: &mut Vec<(PageId, Slot)>) {
+        (**self).watch(max, out);
+    }
+
+    fn len(&self) -> usize {
+        (**self).len()
     }
 }

@@ -1,11 +1,25 @@
 //! Replacement policies by the name a user selects them by.
 
-use super::{Fifo, ReplacementPolicy, SecondChance};
+use super::{
+    Arc, Clock, Fifo, Lirs, LirsOptions, Lru, Mru, ReplacementPolicy, SecondChance, TwoQueue,
+};
 
-/// Name and one-line description of every replacement policy.
+/// Name and one-line description of every policy that works with the accesses a run can see.
 pub const NAMES: &[(&str, &str)] = &[
     ("fifo", "evict in order of arrival; costs nothing while pages stay"),
     ("second-chance", "evict in order of arrival, but spare pages used while about to leave"),
+];
+
+/// The same for policies that have to see every access, as in a simulation.
+pub const OMNISCIENT: &[(&str, &str)] = &[
+    ("lru", "evict what was not used for longest"),
+    ("mru", "evict what was used last"),
+    ("clock0", "CLOCK; a page arrives with its reference bit clear"),
+    ("clock1", "CLOCK; a page arrives with its reference bit set"),
+    ("2q", "2Q: pages used again after they had left stay, scans pass by"),
+    ("arc", "ARC: recency and frequency, balanced by hits on what left"),
+    ("lirs", "LIRS: evict by the time between the last two uses; repeats ignored"),
+    ("lirs-dup", "LIRS, with every reference counted"),
 ];
 
 /// A new policy with its default parameters, or `None` if none has that name.
@@ -13,6 +27,17 @@ pub fn by_name(name: &str) -> Option<Box<dyn ReplacementPolicy>> {
     Some(match name {
         "fifo" => Box::new(Fifo::new()),
         "second-chance" => Box::new(SecondChance::new()),
+        "lru" => Box::new(Lru::new()),
+        "mru" => Box::new(Mru::new()),
+        "clock0" => Box::new(Clock::new(false)),
+        "clock1" => Box::new(Clock::new(true)),
+        "2q" => Box::new(TwoQueue::new()),
+        "arc" => Box::new(Arc::new()),
+        "lirs" => Box::new(Lirs::new()),
+        "lirs-dup" => Box::new(Lirs::with_options(
+            "lirs-dup",
+            LirsOptions { repeats_count: true, ..LirsOptions::default() },
+        )),
         _ => return None,
     })
 }

@@ -124,6 +124,7 @@ impl<P: ReplacementPolicy> Paging<P> {
             return None;
         }
         let mut victim = None;
+        self.policy.expect(page);
         if self.resident == self.capacity {
             let page = self.policy.victim().expect("a full memory has a victim");
             self.slots[page.0 as usize].take().expect("a victim that was resident");
