@@ -29,7 +29,7 @@ impl Place {
     /// those at which every program still makes good progress. Programs whose working set is far
     /// larger than a tenth of their footprint (a garbage collector's is all of it) spend minutes there.
     pub fn all() -> impl Iterator<Item = Self> {
-        let least = pick(25, 0);
+        let least = least_level().unwrap_or(pick(25, 0));
         let levels = LEVELS.into_iter().filter(move |percent| *percent >= least);
         std::iter::once(Self::Plain).chain(levels.map(Self::Far))
     }
@@ -40,6 +40,12 @@ impl Place {
             Self::Far(percent) => format!("far-{percent}"),
         }
     }
+}
+
+/// The lowest level, in percent, if the user asked for one.
+fn least_level() -> Option<u32> {
+    let text = std::env::var("FARSIDE_EXAM_LEAST").ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("FARSIDE_EXAM_LEAST={text:?} is not a percentage")))
 }
 
 /// Whether plain runs are compared with plain runs, to examine the exam itself.

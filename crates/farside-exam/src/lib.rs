@@ -2,7 +2,8 @@
 //! byte for byte those of a plain run.
 //!
 //! Every file in `tests/exam/` examines one program. The sizes are reduced ones unless
-//! `FARSIDE_EXAM_FULL` is set; `FARSIDE_EXAM_PLAIN=1` compares plain runs with plain runs, which
+//! `FARSIDE_EXAM_FULL` is set, and run at the levels from 25 % upwards unless `FARSIDE_EXAM_LEAST` names
+//! a lower one; `FARSIDE_EXAM_PLAIN=1` compares plain runs with plain runs, which
 //! examines the exam.
 //! `FARSIDE_BIN` names the command to examine; without it that is `target/release/farside`.
 
