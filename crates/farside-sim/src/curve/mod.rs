@@ -1,0 +1,13 @@
+//! Miss-rate curves: how many misses there would be with each size of memory.
+
+mod histogram;
+mod lru;
+mod mru;
+mod opt;
+mod order;
+
+pub use histogram::{Curve, Distances};
+pub use lru::LruDistances;
+pub use mru::MruDistances;
+pub use opt::OptDistances;
+pub use order::OrderedSlots;

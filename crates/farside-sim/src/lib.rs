@@ -1,0 +1,11 @@
+//! What a page trace tells: miss-rate curves, what each policy would do, PATH's hardware, and how to
+//! share memory.
+//!
+//! Policies and prefetchers are those of `farside-policy` that the pager runs with.
+#![forbid(unsafe_code)]
+
+pub mod belady;
+pub mod curve;
+pub mod next_use;
+pub mod page_map;
+pub mod replay;

@@ -1,0 +1,114 @@
+//! A value of 32 bits for each page of a trace.
+
+use farside_trace::PageId;
+use rustc_hash::FxHashMap;
+
+/// Binary logarithm of the pages in a leaf.
+const LEAF_SHIFT: u32 = 6;
+
+/// Pages in a leaf.
+const LEAF: usize = 1 << LEAF_SHIFT;
+
+/// Leaves of low page numbers are found without hashing: those of traces that number pages densely.
+const DIRECT: usize = 1 << 16;
+
+/// Stands for "no value".
+pub const NONE: u32 = u32::MAX;
+
+/// A sparse array of values, by page number.
+///
+/// Programs use pages in clusters, so values lie in leaves of neighbouring pages: 4 bytes a page where
+/// pages are dense, and 256 bytes and a hash entry for a page that is alone.
+#[derive(Clone, Debug, Default)]
+pub struct PageMap {
+    /// Number of the leaf, plus one; 0 stands for none.
+    direct: Vec<u32>,
+    sparse: FxHashMap<u64, u32>,
+    leaves: Vec<[u32; LEAF]>,
+    /// Key and number of the leaf used last.
+    last: Option<(u64, u32)>,
+}
+
+impl PageMap {
+    /// A map in which every page has the value [`NONE`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The value of `page`.
+    #[inline]
+    pub fn get(&self, page: PageId) -> u32 {
+        let key = page.0 >> LEAF_SHIFT;
+        let leaf = match self.last {
+            Some((last, leaf)) if last == key => Some(leaf),
+            _ => self.find(key),
+        };
+        leaf.map_or(NONE, |leaf| self.leaves[leaf as usize][page.0 as usize % LEAF])
+    }
+
+    /// The place of the value of `page`.
+    #[inline]
+    pub fn entry(&mut self, page: PageId) -> &mut u32 {
+        let key = page.0 >> LEAF_SHIFT;
+        let leaf = match self.last {
+            Some((last, leaf)) if last == key => leaf,
+            _ => {
+                let leaf = self.find(key).unwrap_or_else(|| self.add_leaf(key));
+                self.last = Some((key, leaf));
+                leaf
+            }
+        };
+        &mut self.leaves[leaf as usize][page.0 as usize % LEAF]
+    }
+
+    /// All places, in no particular order, those of unused pages included.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut u32> {
+        self.leaves.iter_mut().flatten()
+    }
+
+    #[inline]
+    fn find(&self, key: u64) -> Option<u32> {
+        if key < DIRECT as u64 {
+            let leaf = self.direct.get(key as usize).copied().unwrap_or(0);
+            leaf.checked_sub(1)
+        } else {
+            self.sparse.get(&key).copied()
+        }
+    }
+
+    #[cold]
+    fn add_leaf(&mut self, key: u64) -> u32 {
+        let leaf = u32::try_from(self.leaves.len()).expect("fewer leaves than 2^32");
+        self.leaves.push([NONE; LEAF]);
+        if key < DIRECT as u64 {
+            if self.direct.len() <= key as usize {
+                self.direct.resize(key as usize + 1, 0);
+            }
+            self.direct[key as usize] = leaf + 1;
+        } else {
+            self.sparse.insert(key, leaf);
+        }
+        leaf
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_and_far_pages_keep_their_values() {
+        let mut map = PageMap::new();
+        let pages = [0, 1, 63, 64, 1 << 21, 1 << 22, (1 << 22) + 1, 0x7fff_ffff_f, u64::MAX];
+        for (value, page) in pages.iter().enumerate() {
+            assert_eq!(map.get(PageId(*page)), NONE);
+            *map.entry(PageId(*page)) = value as u32;
+        }
+        for (value, page) in pages.iter().enumerate() {
+            assert_eq!(map.get(PageId(*page)), value as u32);
+        }
+        assert_eq!(map.get(PageId(2)), NONE);
+        let used = map.values_mut().filter(|value| **value != NONE).count();
+        assert_eq!(used, pages.len());
+    }
+}

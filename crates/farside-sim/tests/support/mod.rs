@@ -1,0 +1,102 @@
+//! The golden traces and tables.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use farside_trace::{PageId, TraceReader};
+
+/// The folder of golden data, or `None` after saying that `test` is skipped.
+pub fn golden(test: &str) -> Option<PathBuf> {
+    let found = match std::env::var_os("FARSIDE_GOLDEN") {
+        Some(folder) => Some(PathBuf::from(folder)),
+        None => Path::new(env!("CARGO_MANIFEST_DIR"))
+            .ancestors()
+            .map(|folder| folder.join("shared/golden"))
+            .find(|folder| folder.is_dir()),
+    };
+    if found.is_none() {
+        println!("skipped: {test}: golden traces not found");
+    }
+    found
+}
+
+/// The rows of a table of tab-separated values.
+pub fn table(path: &Path) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| line.split('\t').map(str::to_owned).collect())
+        .collect()
+}
+
+fn number(field: &str) -> u64 {
+    field.parse().unwrap_or_else(|_| panic!("{field:?} is not a number"))
+}
+
+/// Expected misses of a policy.
+pub struct MissRow {
+    pub trace: String,
+    pub policy: String,
+    pub pages: usize,
+    pub misses: u64,
+}
+
+/// All expected misses.
+#[allow(dead_code, reason = "not every test file looks at misses")]
+pub fn miss_rows(golden: &Path) -> Vec<MissRow> {
+    let row = |fields: Vec<String>| MissRow {
+        trace: fields[0].clone(),
+        policy: fields[1].clone(),
+        pages: number(&fields[2]) as usize,
+        misses: number(&fields[4]),
+    };
+    table(&golden.join("expected/miss_counts.tsv")).into_iter().map(row).collect()
+}
+
+/// By trace: first references, and references by LRU stack distance.
+#[allow(dead_code, reason = "not every test file looks at distances")]
+pub fn mrc_tables(golden: &Path) -> Vec<(String, u64, Vec<(usize, u64)>)> {
+    let folder = golden.join("expected/lru_mrc");
+    let files = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    files
+        .map(|file| {
+            let path = file.expect("a readable folder").path();
+            let text = fs::read_to_string(&path).expect("a readable table");
+            let cold = text.lines().find_map(|line| line.strip_prefix("# cold\t")).expect("cold");
+            let counts = table(&path)
+                .into_iter()
+                .map(|fields| (number(&fields[0]) as usize, number(&fields[1])))
+                .collect();
+            let cold = number(cold);
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            (name, cold, counts)
+        })
+        .collect()
+}
+
+/// Golden traces by name, each read once.
+pub struct Traces {
+    folder: PathBuf,
+    read: HashMap<String, Option<Vec<PageId>>>,
+}
+
+impl Traces {
+    pub fn new(golden: &Path) -> Self {
+        Self { folder: golden.join("traces"), read: HashMap::new() }
+    }
+
+    /// The trace, or `None` if it is not among the golden files.
+    pub fn get(&mut self, name: &str) -> Option<&[PageId]> {
+        let folder = &self.folder;
+        let trace = self.read.entry(name.to_owned()).or_insert_with(|| {
+            let path = ["", ".zst", ".u64.zst", ".txt"]
+                .into_iter()
+                .map(|ending| folder.join(format!("{name}{ending}")))
+                .find(|path| path.is_file())?;
+            let pages: Result<_, _> = TraceReader::open(path).expect("a golden trace").collect();
+            Some(pages.expect("an intact golden trace"))
+        });
+        trace.as_deref()
+    }
+}
