@@ -8,4 +8,5 @@ pub mod belady;
 pub mod curve;
 pub mod next_use;
 pub mod page_map;
+pub mod path;
 pub mod replay;

@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn near_and_far_pages_keep_their_values() {
         let mut map = PageMap::new();
-        let pages = [0, 1, 63, 64, 1 << 21, 1 << 22, (1 << 22) + 1, 0x7fff_ffff_f, u64::MAX];
+        let pages = [0, 1, 63, 64, 1 << 21, 1 << 22, (1 << 22) + 1, 0x7_ffff_ffff, u64::MAX];
         for (value, page) in pages.iter().enumerate() {
             assert_eq!(map.get(PageId(*page)), NONE);
             *map.entry(PageId(*page)) = value as u32;

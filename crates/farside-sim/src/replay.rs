@@ -45,6 +45,18 @@ impl<P: ReplacementPolicy> Replay<P> {
         true
     }
 
+    /// References `page` unseen by the policy, unless it has to be fetched; whether it had to.
+    ///
+    /// So references that hardware hides from software still find pages missing.
+    #[inline]
+    pub fn reference_unseen(&mut self, page: PageId) -> bool {
+        let missing = !self.contains(page);
+        if missing {
+            self.fetch(page);
+        }
+        missing
+    }
+
     fn fetch(&mut self, page: PageId) {
         self.policy.expect(page);
         if self.resident == self.capacity {

@@ -31,11 +31,11 @@ fn the_lru_curve_is_exact_at_every_distance() {
     let Some(golden) = golden("the_lru_curve_is_exact_at_every_distance") else { return };
     let mut traces = Traces::new(&golden);
     let mut checked = 0;
-    for (name, cold, counts) in mrc_tables(&golden) {
-        let Some(trace) = traces.get(&name) else { continue };
+    for table in mrc_tables(&golden) {
+        let Some(trace) = traces.get(&table.trace) else { continue };
         let distances = lru(trace);
-        assert_eq!(distances.cold(), cold, "{name}");
-        assert_eq!(distances.iter().collect::<Vec<_>>(), counts, "{name}");
+        assert_eq!(distances.cold(), table.cold, "{}", table.trace);
+        assert_eq!(distances.iter().collect::<Vec<_>>(), table.counts, "{}", table.trace);
         checked += 1;
     }
     assert!(checked > 0, "no table has its trace");
@@ -45,15 +45,22 @@ fn the_lru_curve_is_exact_at_every_distance() {
 fn curves_give_the_golden_misses_of_stack_policies() {
     let Some(golden) = golden("curves_give_the_golden_misses_of_stack_policies") else { return };
     let mut traces = Traces::new(&golden);
-    let policies: [(&str, fn(&[PageId]) -> Distances); 3] =
-        [("lru", lru), ("mru", mru), ("opt", |trace| OptDistances::of(&next_uses(trace)))];
-    for (policy, distances) in policies {
+    let opt = |trace: &[PageId]| OptDistances::of(&next_uses(trace));
+    for policy in ["lru", "mru", "opt"] {
         let mut last = None;
         let mut checked = 0;
         for row in miss_rows(&golden).iter().filter(|row| row.policy == policy) {
             let Some(trace) = traces.get(&row.trace) else { continue };
             if last.as_ref().is_none_or(|(name, _)| *name != row.trace) {
-                last = Some((row.trace.clone(), distances(trace).curve()));
+                last = Some((
+                    row.trace.clone(),
+                    match policy {
+                        "lru" => lru(trace),
+                        "mru" => mru(trace),
+                        _ => opt(trace),
+                    }
+                    .curve(),
+                ));
             }
             let (_, curve) = last.as_ref().expect("just made");
             assert_eq!(curve.misses(row.pages), row.misses, "{policy} {} {}", row.trace, row.pages);

@@ -35,6 +35,7 @@ fn number(field: &str) -> u64 {
 }
 
 /// Expected misses of a policy.
+#[allow(dead_code, reason = "not every test file looks at misses")]
 pub struct MissRow {
     pub trace: String,
     pub policy: String,
@@ -54,9 +55,17 @@ pub fn miss_rows(golden: &Path) -> Vec<MissRow> {
     table(&golden.join("expected/miss_counts.tsv")).into_iter().map(row).collect()
 }
 
-/// By trace: first references, and references by LRU stack distance.
+/// References by LRU stack distance, and first references.
 #[allow(dead_code, reason = "not every test file looks at distances")]
-pub fn mrc_tables(golden: &Path) -> Vec<(String, u64, Vec<(usize, u64)>)> {
+pub struct MrcTable {
+    pub trace: String,
+    pub cold: u64,
+    pub counts: Vec<(usize, u64)>,
+}
+
+/// All expected distances.
+#[allow(dead_code, reason = "not every test file looks at distances")]
+pub fn mrc_tables(golden: &Path) -> Vec<MrcTable> {
     let folder = golden.join("expected/lru_mrc");
     let files = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     files
@@ -69,8 +78,8 @@ pub fn mrc_tables(golden: &Path) -> Vec<(String, u64, Vec<(usize, u64)>)> {
                 .map(|fields| (number(&fields[0]) as usize, number(&fields[1])))
                 .collect();
             let cold = number(cold);
-            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            (name, cold, counts)
+            let trace = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            MrcTable { trace, cold, counts }
         })
         .collect()
 }
