@@ -1,13 +1,17 @@
 //! Miss-rate curves: how many misses there would be with each size of memory.
 
+mod groups;
 mod histogram;
 mod lru;
 mod mru;
 mod opt;
 mod order;
+mod sample;
 
+pub use groups::LruStack;
 pub use histogram::{Curve, Distances};
 pub use lru::LruDistances;
 pub use mru::MruDistances;
 pub use opt::OptDistances;
 pub use order::OrderedSlots;
+pub use sample::{SampledCurve, SampledDistances, SampledPoint};
