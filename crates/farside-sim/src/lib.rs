@@ -10,3 +10,5 @@ pub mod next_use;
 pub mod page_map;
 pub mod path;
 pub mod replay;
+pub mod simulation;
+pub mod sweep;

@@ -7,6 +7,39 @@ use crate::page_map::{NONE, PageMap};
 /// Stands for "never again".
 pub const NEVER: u32 = NONE;
 
+/// Next uses of a trace that comes bit by bit: four bytes for each reference.
+#[derive(Clone, Debug, Default)]
+pub struct NextUses {
+    last: PageMap,
+    next: Vec<u32>,
+}
+
+impl NextUses {
+    /// Before the first reference.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes in a reference; false if there are too many, 2^32 - 1.
+    pub fn push(&mut self, page: PageId) -> bool {
+        let now = self.next.len() as u32;
+        if now == NEVER {
+            return false;
+        }
+        let last = std::mem::replace(self.last.entry(page), now);
+        if let Some(next) = self.next.get_mut(last as usize) {
+            *next = now;
+        }
+        self.next.push(NEVER);
+        true
+    }
+
+    /// The next use of each reference taken in.
+    pub fn finish(self) -> Vec<u32> {
+        self.next
+    }
+}
+
 /// For each reference of a trace the index of the next one to the same page, or [`NEVER`].
 ///
 /// # Panics
@@ -29,6 +62,9 @@ mod tests {
     fn the_next_reference_to_the_same_page_is_found() {
         let trace = [5, 7, 5, 5, 9, 7].map(PageId);
         assert_eq!(next_uses(&trace), [2, 5, 3, NEVER, NEVER, NEVER]);
+        let mut bit_by_bit = NextUses::new();
+        assert!(trace.iter().all(|page| bit_by_bit.push(*page)));
+        assert_eq!(bit_by_bit.finish(), next_uses(&trace));
         assert!(next_uses(&[]).is_empty());
     }
 }

@@ -83,3 +83,17 @@ pub trait Prefetcher: Send {
         let _ = page;
     }
 }
+
+impl<F: Prefetcher + ?Sized> Prefetcher for Box<F> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn fault(&mut self, page: PageId, kind: FaultKind, plan: &mut PrefetchPlan) {
+        (**self).fault(page, kind, plan);
+    }
+
+    fn unused(&mut self, page: PageId) {
+        (**self).unused(page);
+    }
+}

@@ -1,0 +1,163 @@
+//! Many simulations in one pass over a trace, on all processors.
+
+use std::fmt;
+
+use farside_policy::prefetch::{self, Prefetcher};
+use farside_policy::replacement::{self, ReplacementPolicy};
+use farside_trace::Access;
+use rayon::prelude::*;
+
+use crate::belady::{self, Insertion};
+use crate::next_use::NextUses;
+use crate::simulation::{Costs, Memory, Outcome, Simulation};
+
+/// Names of the policies that know the future, and whether they have to let every page in.
+pub const CLAIRVOYANT: &[(&str, &str, Insertion)] = &[
+    ("opt", "Belady's MIN: the fewest misses there can be", Insertion::Forced),
+    ("opt-bypass", "the same, if pages may be used without being kept", Insertion::Optional),
+];
+
+/// One simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// Name of the replacement policy.
+    pub replacement: String,
+    /// Name of the prefetcher.
+    pub prefetch: String,
+    /// Most pages that a prefetcher with a window fetches at once.
+    pub window: u32,
+    /// The memory.
+    pub memory: Memory,
+}
+
+/// A simulation that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadSetup {
+    /// No such policy.
+    Replacement(String),
+    /// No such prefetcher.
+    Prefetch(String),
+    /// A policy that knows the future has no use for a prefetcher.
+    Clairvoyant(String, String),
+}
+
+impl fmt::Display for BadSetup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Replacement(name) => write!(f, "no replacement policy is called {name:?}"),
+            Self::Prefetch(name) => write!(f, "no prefetcher is called {name:?}"),
+            Self::Clairvoyant(policy, prefetcher) => {
+                write!(f, "{policy} is simulated without prefetching: leave {prefetcher:?} out")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BadSetup {}
+
+type Any = Simulation<Box<dyn ReplacementPolicy>, Box<dyn Prefetcher>>;
+
+enum Run {
+    Simulated(Box<Any>),
+    Clairvoyant(usize, Insertion),
+}
+
+/// Simulations that see the same accesses.
+pub struct Sweep {
+    runs: Vec<Run>,
+    costs: Costs,
+    /// For the clairvoyant ones.
+    future: Option<NextUses>,
+    accesses: u64,
+    data_accesses: u64,
+    too_long: bool,
+}
+
+impl Sweep {
+    /// The given simulations, before the first access.
+    ///
+    /// # Errors
+    /// If one of them cannot be.
+    pub fn new(setups: &[Setup], costs: Costs) -> Result<Self, BadSetup> {
+        let runs: Vec<_> =
+            setups.iter().map(|setup| run(setup, costs)).collect::<Result<_, _>>()?;
+        let clairvoyant = runs.iter().any(|run| matches!(run, Run::Clairvoyant(..)));
+        Ok(Self {
+            runs,
+            costs,
+            future: clairvoyant.then(NextUses::new),
+            accesses: 0,
+            data_accesses: 0,
+            too_long: false,
+        })
+    }
+
+    /// Lets all simulations see the next accesses.
+    pub fn feed(&mut self, accesses: &[Access]) {
+        self.accesses += accesses.len() as u64;
+        self.data_accesses += accesses.iter().map(|access| u64::from(access.weight)).sum::<u64>();
+        if let Some(future) = &mut self.future {
+            self.too_long |= !accesses.iter().all(|access| future.push(access.page));
+        }
+        self.runs.par_iter_mut().for_each(|run| {
+            if let Run::Simulated(simulation) = run {
+                accesses.iter().for_each(|access| simulation.access(*access));
+            }
+        });
+    }
+
+    /// Data accesses seen: records times their weights.
+    pub fn data_accesses(&self) -> u64 {
+        self.data_accesses
+    }
+
+    /// What came out, in the order of the setups; `None` for a policy that knows the future if the trace
+    /// has 2^32 - 1 accesses or more.
+    pub fn finish(self) -> Vec<Option<Outcome>> {
+        let next = self.future.filter(|_| !self.too_long).map(NextUses::finish);
+        let first_touches = next.as_ref().map_or(0, |next| {
+            next.iter().filter(|next| **next == crate::next_use::NEVER).count() as u64
+        });
+        let (accesses, costs) = (self.accesses, self.costs);
+        let work_ns = costs.access_ns * self.data_accesses as f64;
+        let clairvoyant = |pages: usize, insertion: Insertion| {
+            let misses = belady::misses(next.as_ref()?, pages, insertion);
+            let fault_ns =
+                costs.fault_ns + costs.latency_ns + costs.byte_ns * farside_trace::PAGE_SIZE as f64;
+            let faults = (misses - first_touches) as f64;
+            let waited_ns = faults * fault_ns + first_touches as f64 * costs.first_touch_ns;
+            Some(Outcome {
+                accesses,
+                misses,
+                first_touches,
+                fetched_bytes: (misses - first_touches) * farside_trace::PAGE_SIZE as u64,
+                projected_time_ns: (work_ns + waited_ns).round() as u64,
+                waited_ns: waited_ns as u64,
+                ..Outcome::default()
+            })
+        };
+        self.runs
+            .into_par_iter()
+            .map(|run| match run {
+                Run::Simulated(simulation) => Some(simulation.outcome()),
+                Run::Clairvoyant(pages, insertion) => clairvoyant(pages, insertion),
+            })
+            .collect()
+    }
+}
+
+fn run(setup: &Setup, costs: Costs) -> Result<Run, BadSetup> {
+    let prefetcher = prefetch::by_name(&setup.prefetch, setup.window)
+        .ok_or_else(|| BadSetup::Prefetch(setup.prefetch.clone()))?;
+    if let Some((name, _, insertion)) =
+        CLAIRVOYANT.iter().find(|(name, ..)| *name == setup.replacement)
+    {
+        if setup.prefetch != "none" {
+            return Err(BadSetup::Clairvoyant(name.to_string(), setup.prefetch.clone()));
+        }
+        return Ok(Run::Clairvoyant(setup.memory.pages, *insertion));
+    }
+    let policy = replacement::by_name(&setup.replacement)
+        .ok_or_else(|| BadSetup::Replacement(setup.replacement.clone()))?;
+    Ok(Run::Simulated(Box::new(Simulation::new(policy, prefetcher, setup.memory, costs))))
+}
