@@ -9,7 +9,7 @@ fn xz_with_two_threads() {
     }
     let exam = Exam::new("xz");
     let text = exam.input("text");
-    write_lines(&text, pick(8 << 20, 512 << 20), 2);
-    let level = pick("-1", "-6");
-    exam.compare(&Program::new("xz").args(["-T2", level, "--block-size=4MiB", "-c"]).stdin(text));
+    write_lines(&text, pick(2 << 20, 512 << 20), 2);
+    let (level, block) = pick(("-1", "--block-size=1MiB"), ("-6", "--block-size=4MiB"));
+    exam.compare(&Program::new("xz").args(["-T2", level, block, "-c"]).stdin(text));
 }
