@@ -11,6 +11,7 @@ use clap_complete::Shell;
 use farside_pager::settings::Settings;
 use farside_policy::{prefetch, replacement};
 
+use crate::analysis::{analyze, path, simulate};
 use crate::options::{Given, Layer, Options, Origin};
 use crate::{Failure, bench, doctor, generate, node, run, top};
 
@@ -50,6 +51,12 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Say what a page trace tells: footprint, miss-rate curves, and how much memory is enough.
+    Analyze(analyze::AnalyzeArguments),
+    /// Run a page trace through policies, prefetchers and sizes of memory.
+    Simulate(simulate::SimulateArguments),
+    /// Count what PATH's page access tracking hardware would record of a page trace.
+    Path(path::PathArguments),
     /// Measure this machine, and what Farside makes of it.
     Bench(bench::BenchArgs),
     /// Serve far pages; started by `farside run`.
@@ -183,6 +190,9 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Run(arguments) => run::run(&arguments.options()?, &arguments.command),
         Verb::Doctor { json } => doctor::doctor(json),
         Verb::Top { once, json } => top::top(once, json),
+        Verb::Analyze(arguments) => analyze::analyze(&arguments),
+        Verb::Simulate(arguments) => simulate::simulate(&arguments),
+        Verb::Path(arguments) => path::path(&arguments),
         Verb::Bench(arguments) => Ok(bench::run(arguments)),
         Verb::Node(arguments) => node::node(&arguments),
         Verb::Completions { shell } => generate::completions(shell),

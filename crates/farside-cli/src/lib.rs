@@ -1,5 +1,6 @@
 //! The `farside` command: programs on far memory, and what a user needs around that.
 
+pub mod analysis;
 pub mod bench;
 mod command;
 pub mod doctor;

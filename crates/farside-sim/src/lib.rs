@@ -6,9 +6,11 @@
 
 pub mod belady;
 pub mod curve;
+pub mod need;
 pub mod next_use;
 pub mod page_map;
 pub mod path;
 pub mod replay;
 pub mod simulation;
 pub mod sweep;
+pub mod working_set;

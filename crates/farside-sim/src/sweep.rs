@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use crate::belady::{self, Insertion};
 use crate::next_use::NextUses;
+use crate::path::{Geometry, Path, SpacePage};
 use crate::simulation::{Costs, Memory, Outcome, Simulation};
 
 /// Names of the policies that know the future, and whether they have to let every page in.
@@ -68,6 +69,9 @@ pub struct Sweep {
     costs: Costs,
     /// For the clairvoyant ones.
     future: Option<NextUses>,
+    /// What hides accesses from policies.
+    path: Option<Path>,
+    seen: Vec<bool>,
     accesses: u64,
     data_accesses: u64,
     too_long: bool,
@@ -86,10 +90,18 @@ impl Sweep {
             runs,
             costs,
             future: clairvoyant.then(NextUses::new),
+            path: None,
+            seen: Vec::new(),
             accesses: 0,
             data_accesses: 0,
             too_long: false,
         })
+    }
+
+    /// The same simulations, in which policies see only what PATH's hardware records; whether a page is
+    /// there is checked on every access. Policies that know the future see everything.
+    pub fn behind_path(self, geometry: Geometry) -> Self {
+        Self { path: Some(Path::new(geometry)), ..self }
     }
 
     /// Lets all simulations see the next accesses.
@@ -99,9 +111,27 @@ impl Sweep {
         if let Some(future) = &mut self.future {
             self.too_long |= !accesses.iter().all(|access| future.push(access.page));
         }
+        let Some(path) = &mut self.path else {
+            return self.runs.par_iter_mut().for_each(|run| {
+                if let Run::Simulated(simulation) = run {
+                    accesses.iter().for_each(|access| simulation.access(*access));
+                }
+            });
+        };
+        self.seen.clear();
+        let recorded =
+            |access: &Access| path.access(SpacePage { space: 0, page: access.page }, |_| ());
+        self.seen.extend(accesses.iter().map(recorded));
+        let seen = &self.seen;
         self.runs.par_iter_mut().for_each(|run| {
             if let Run::Simulated(simulation) = run {
-                accesses.iter().for_each(|access| simulation.access(*access));
+                for (access, seen) in accesses.iter().zip(seen) {
+                    if *seen {
+                        simulation.access(*access);
+                    } else {
+                        simulation.access_unseen(*access);
+                    }
+                }
             }
         });
     }

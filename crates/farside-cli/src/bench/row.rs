@@ -111,20 +111,7 @@ pub(crate) fn figure(value: f64) -> String {
     if value < 100.0 {
         return format!("{value:.1}");
     }
-    count(value)
-}
-
-/// A whole number with thousands set apart.
-pub(crate) fn count(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    crate::options::count(value)
 }
 
 /// The median of figures; the mean of the middle two if their number is even, 0 for none.
@@ -174,7 +161,6 @@ mod tests {
         assert_eq!(figure(1234567.8), "1,234,568");
         assert_eq!(figure(123.4), "123");
         assert_eq!(figure(1.234), "1.23");
-        assert_eq!(count(5.0), "5");
     }
 
     #[test]

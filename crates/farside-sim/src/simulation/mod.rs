@@ -134,9 +134,20 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
         Outcome { projected_time_ns: self.now_ns.round() as u64, ..self.outcome }
     }
 
-    /// The program makes an access.
+    /// The program makes an access, which the policy sees.
     #[inline]
     pub fn access(&mut self, access: Access) {
+        self.step(access, true);
+    }
+
+    /// The program makes an access that hardware hides from the policy, unless its page is missing.
+    #[inline]
+    pub fn access_unseen(&mut self, access: Access) {
+        self.step(access, false);
+    }
+
+    #[inline]
+    fn step(&mut self, access: Access, seen: bool) {
         self.outcome.accesses += 1;
         self.now_ns += self.costs.access_ns * f64::from(access.weight);
         if self.flights.landed_by(self.now_ns) {
@@ -144,7 +155,9 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
         }
         match self.residence.state(access.page) {
             State::Resident { slot, unused } => {
-                self.policy.access(slot);
+                if seen {
+                    self.policy.access(slot);
+                }
                 if unused {
                     self.use_prefetched(access);
                 }

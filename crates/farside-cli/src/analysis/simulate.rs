@@ -1,0 +1,228 @@
+//! `farside simulate`: a trace under policies, prefetchers and sizes of memory.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
+use farside_far::FarUrl;
+use farside_policy::{prefetch, replacement};
+use farside_sim::simulation::{Costs, Memory, Outcome};
+use farside_sim::sweep::{CLAIRVOYANT, Setup, Sweep};
+use farside_trace::PAGE_SIZE;
+use serde::Serialize;
+
+use super::MemorySize;
+use super::trace::{Footprint, read};
+use crate::Failure;
+use crate::options::{Size, count};
+
+/// Most simulations of one command: each takes memory for all pages of the trace.
+const MOST: usize = 4096;
+
+/// Options of `farside simulate`.
+#[derive(Debug, Args)]
+pub struct SimulateArguments {
+    /// The trace.
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+    /// Replacement policies, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "lru")]
+    replacement: Vec<String>,
+    /// Prefetchers, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "none")]
+    prefetch: Vec<String>,
+    /// Sizes of local memory, separated by commas: bytes (64M), pages (1000p) or shares of the
+    /// footprint (20%).
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', default_value = "10%,20%,50%")]
+    local: Vec<MemorySize>,
+    /// Latency and bandwidth of the network.
+    #[arg(long, value_name = "LATENCY,BANDWIDTH", default_value = "5us,25gbit")]
+    network: String,
+    /// Work of the program for each data access, in nanoseconds.
+    #[arg(long, value_name = "NS", default_value_t = 1.0)]
+    access_ns: f64,
+    /// Most pages that a prefetcher with a window fetches at once.
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    readahead: u32,
+    /// Let policies see only accesses that PATH's hardware would record with a buffer of so many
+    /// entries; whether a page is there is checked on every access all the same.
+    #[arg(long, value_name = "ENTRIES")]
+    pab: Option<usize>,
+    /// Print an array of objects instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// One simulation as a user sees it.
+#[derive(Debug, Serialize)]
+struct Report {
+    trace: String,
+    replacement: String,
+    prefetch: String,
+    local_pages: usize,
+    accesses: u64,
+    misses: u64,
+    first_touches: u64,
+    demand_faults: u64,
+    prefetched: u64,
+    prefetch_used: u64,
+    prefetch_late: u64,
+    prefetch_unused: u64,
+    fetched_bytes: u64,
+    /// Not known of policies that know the future.
+    written_bytes: Option<u64>,
+    projected_time_ns: u64,
+    path_time_ns: u64,
+}
+
+/// Simulates, and prints what came out.
+pub fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
+    let costs = costs(arguments)?;
+    let mut footprint = Footprint::default();
+    if arguments.local.iter().any(|size| matches!(size, MemorySize::Percent(_))) {
+        read(&arguments.trace, "counting pages", |accesses| footprint.add(accesses))?;
+    }
+    let setups = setups(arguments, footprint.pages())?;
+    let bad = |error: farside_sim::sweep::BadSetup| Failure::usage(format!("{error}; {}", known()));
+    let mut sweep = Sweep::new(&setups, costs).map_err(bad)?;
+    if let Some(entries) = arguments.pab {
+        let path = super::path::geometry(entries, 4, 64, 128)?;
+        sweep = sweep.behind_path(path);
+    }
+    read(&arguments.trace, "simulating", |accesses| sweep.feed(accesses))?;
+    let data_accesses = sweep.data_accesses();
+    let trace = arguments.trace.display().to_string();
+    let mut reports = Vec::new();
+    for (setup, outcome) in setups.iter().zip(sweep.finish()) {
+        let outcome = outcome.ok_or_else(|| {
+            Failure::usage(format!("{trace}: too long for {}: 2^32 accesses", setup.replacement))
+        })?;
+        let path_time_ns = costs.path_time_ns(&outcome, data_accesses);
+        reports.push(report(&trace, setup, outcome, path_time_ns));
+    }
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&reports);
+        println!("{}", text.map_err(|e| Failure::own(e.to_string()))?);
+    } else {
+        println!("{}", table(&reports));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn costs(arguments: &SimulateArguments) -> Result<Costs, Failure> {
+    let network = &arguments.network;
+    let bad = || {
+        Failure::usage(format!(
+            "--network {network}: give a latency and a bandwidth, such as 5us,25gbit"
+        ))
+    };
+    let (latency, bandwidth) = network.split_once(',').ok_or_else(bad)?;
+    let url = format!("embedded:latency={latency},bandwidth={bandwidth}");
+    let url: FarUrl = url.parse().map_err(|_| bad())?;
+    let FarUrl::Embedded { latency_ns, bits_per_second, .. } = url;
+    if !(arguments.access_ns >= 0.0 && arguments.access_ns <= 1e9) {
+        return Err(Failure::usage(format!("--access-ns {}: not a time", arguments.access_ns)));
+    }
+    Ok(Costs {
+        access_ns: arguments.access_ns,
+        latency_ns: latency_ns as f64,
+        byte_ns: 8e9 / bits_per_second as f64,
+        ..Costs::default()
+    })
+}
+
+fn setups(arguments: &SimulateArguments, footprint: u64) -> Result<Vec<Setup>, Failure> {
+    let mut setups = Vec::new();
+    for replacement in &arguments.replacement {
+        for prefetch in &arguments.prefetch {
+            for size in &arguments.local {
+                setups.push(Setup {
+                    replacement: replacement.trim().to_owned(),
+                    prefetch: prefetch.trim().to_owned(),
+                    window: arguments.readahead.min(512),
+                    memory: Memory::new(size.pages(footprint)),
+                });
+            }
+        }
+    }
+    if setups.len() > MOST {
+        let many = setups.len();
+        return Err(Failure::usage(format!("{many} simulations at once; the most is {MOST}")));
+    }
+    Ok(setups)
+}
+
+/// What there is to choose from.
+fn known() -> String {
+    let names = |names: &[(&'static str, &'static str)]| {
+        names.iter().map(|(name, _)| *name).collect::<Vec<_>>()
+    };
+    let clairvoyant = CLAIRVOYANT.iter().map(|(name, ..)| *name).collect();
+    let policies =
+        [names(replacement::NAMES), names(replacement::OMNISCIENT), clairvoyant].concat();
+    let prefetchers = names(prefetch::NAMES);
+    format!("policies: {}; prefetchers: {}", policies.join(", "), prefetchers.join(", "))
+}
+
+fn report(trace: &str, setup: &Setup, outcome: Outcome, path_time_ns: u64) -> Report {
+    let clairvoyant = CLAIRVOYANT.iter().any(|(name, ..)| *name == setup.replacement);
+    Report {
+        trace: trace.to_owned(),
+        replacement: setup.replacement.clone(),
+        prefetch: setup.prefetch.clone(),
+        local_pages: setup.memory.pages,
+        accesses: outcome.accesses,
+        misses: outcome.misses,
+        first_touches: outcome.first_touches,
+        demand_faults: outcome.demand_faults(),
+        prefetched: outcome.prefetched,
+        prefetch_used: outcome.prefetch_used,
+        prefetch_late: outcome.prefetch_late,
+        prefetch_unused: outcome.prefetch_unused,
+        fetched_bytes: outcome.fetched_bytes,
+        written_bytes: (!clairvoyant).then_some(outcome.written_bytes),
+        projected_time_ns: outcome.projected_time_ns,
+        path_time_ns,
+    }
+}
+
+fn table(reports: &[Report]) -> String {
+    let mut table = Table::new();
+    table.load_style(ASCII_MARKDOWN);
+    table.set_header([
+        "replacement",
+        "prefetch",
+        "local",
+        "misses",
+        "of accesses",
+        "prefetched",
+        "used",
+        "late",
+        "fetched",
+        "written",
+        "time",
+    ]);
+    for report in reports {
+        let share = 100.0 * report.misses as f64 / report.accesses.max(1) as f64;
+        table.add_row([
+            report.replacement.clone(),
+            report.prefetch.clone(),
+            Size((report.local_pages * PAGE_SIZE) as u64).to_string(),
+            count(report.misses as f64),
+            format!("{share:.3} %"),
+            count(report.prefetched as f64),
+            count(report.prefetch_used as f64),
+            count(report.prefetch_late as f64),
+            Size(report.fetched_bytes).to_string(),
+            report.written_bytes.map_or_else(|| "-".into(), |bytes| Size(bytes).to_string()),
+            format!("{:.3} s", report.projected_time_ns as f64 / 1e9),
+        ]);
+    }
+    for column in 2..11 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.to_string()
+}

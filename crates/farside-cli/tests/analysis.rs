@@ -1,0 +1,107 @@
+//! `farside analyze`, `simulate` and `path` on traces that can be checked by hand.
+
+mod support;
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use support::{Farside, assert_refused, code, stderr, stdout};
+
+/// Belady's example: five pages, twelve references.
+const BELADY: &str = "# a comment\n1\n2\n3\n4\n1\n2\n5\n1\n2\n3\n4\n5\n";
+
+fn trace(farside: &Farside) -> PathBuf {
+    let path = farside.path("belady.txt");
+    fs::write(&path, BELADY).unwrap();
+    path
+}
+
+fn json(farside: &Farside, arguments: &[&str]) -> Value {
+    let output = farside.command(arguments).output().unwrap();
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "", "quiet in a pipe");
+    serde_json::from_str(&stdout(&output)).unwrap()
+}
+
+#[test]
+fn simulations_have_the_textbook_misses() {
+    let farside = Farside::new();
+    let trace = trace(&farside);
+    let trace = trace.to_str().unwrap();
+    let policies = "fifo,lru,opt";
+    let found = json(
+        &farside,
+        &["simulate", trace, "--replacement", policies, "--local", "3p,4p", "--json"],
+    );
+    let misses: Vec<_> =
+        found.as_array().unwrap().iter().map(|row| row["misses"].as_u64()).collect();
+    assert_eq!(misses, [9, 10, 10, 8, 7, 6].map(Some), "FIFO misses more with more memory");
+    for row in found.as_array().unwrap() {
+        assert_eq!(row["trace"], trace);
+        assert_eq!(row["prefetch"], "none");
+        assert_eq!(row["accesses"], 12);
+        for key in ["prefetched", "prefetch_used", "prefetch_late"] {
+            assert_eq!(row[key], 0, "{key}");
+        }
+        assert!(row["projected_time_ns"].as_u64().unwrap() > 0);
+    }
+    // A share of the footprint, and bytes.
+    let same = json(&farside, &["simulate", trace, "--local", "60%,12K", "--json"]);
+    assert_eq!(same[0]["local_pages"], 3);
+    assert_eq!(same[1]["local_pages"], 3);
+}
+
+#[test]
+fn the_analysis_has_exact_curves() {
+    let farside = Farside::new();
+    let trace = trace(&farside);
+    let found = json(&farside, &["analyze", trace.to_str().unwrap(), "--json"]);
+    assert_eq!(found["footprint_pages"], 5);
+    let curve = |name: &str| found["curves"][name].to_string();
+    assert_eq!(curve("lru"), "[[0,12],[3,10],[4,8],[5,5]]");
+    assert_eq!(curve("opt"), "[[0,12],[2,9],[3,7],[4,6],[5,5]]");
+    let output = farside.command(["analyze", trace.to_str().unwrap()]).output().unwrap();
+    let page = stdout(&output);
+    for word in ["footprint", "lirs", "slower"] {
+        assert!(page.contains(word), "no {word:?} in {page}");
+    }
+}
+
+#[test]
+fn the_hardware_counts_what_it_records() {
+    let farside = Farside::new();
+    let trace = trace(&farside);
+    let path = ["path", trace.to_str().unwrap(), "--pab", "2", "--ways", "1", "--filter", "0"];
+    let found = json(&farside, &[&path[..], &["--pal", "4", "--json"]].concat());
+    // Even pages share one entry, odd ones the other: only the second 2 in a row among the even ones is
+    // found.
+    assert_eq!(found["pab_misses"], 11);
+    assert_eq!(found["recorded"], 11);
+    assert_eq!(found["overflows"], 2);
+}
+
+#[test]
+fn bad_traces_and_sizes_are_refused() {
+    let farside = Farside::new();
+    let good = trace(&farside);
+    let good = good.to_str().unwrap();
+    let bad = farside.path("bad.txt");
+    fs::write(&bad, "1\n2\nthree\n").unwrap();
+    let stray = farside.path("stray.u64");
+    fs::write(&stray, [0; 13]).unwrap();
+    for (arguments, words) in [
+        (vec!["analyze", "/no/such/trace.txt"], vec!["/no/such/trace.txt"]),
+        (vec!["analyze", bad.to_str().unwrap()], vec!["bad.txt", "3"]),
+        (vec!["simulate", stray.to_str().unwrap(), "--local", "1p"], vec!["stray.u64", "8"]),
+        (vec!["simulate", good, "--local", "much"], vec!["much", "1000p"]),
+        (vec!["simulate", good, "--replacement", "best"], vec!["best", "lirs"]),
+        (vec!["simulate", good, "--prefetch", "all"], vec!["all", "readahead"]),
+        (vec!["simulate", good, "--replacement", "opt", "--prefetch", "linux"], vec!["opt"]),
+        (vec!["simulate", good, "--network", "fast"], vec!["5us,25gbit"]),
+        (vec!["path", good, "--pab", "6", "--ways", "4"], vec!["6", "4"]),
+        (vec!["path", good, "--pal", "0"], vec!["log"]),
+    ] {
+        assert_refused(farside.command(arguments), 2, &words);
+    }
+}
