@@ -11,6 +11,7 @@ mod lirs;
 pub mod list;
 mod lru;
 mod registry;
+mod s3_fifo;
 mod second_chance;
 mod two_queue;
 
@@ -21,6 +22,7 @@ pub use ghost::Ghosts;
 pub use lirs::{Lirs, LirsOptions};
 pub use lru::{Lru, Mru};
 pub use registry::{NAMES, OMNISCIENT, by_name};
+pub use s3_fifo::{S3Fifo, S3FifoOptions};
 pub use second_chance::SecondChance;
 pub use two_queue::TwoQueue;
 

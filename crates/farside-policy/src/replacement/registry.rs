@@ -1,7 +1,8 @@
 //! Replacement policies by the name a user selects them by.
 
 use super::{
-    Arc, Clock, Fifo, Lirs, LirsOptions, Lru, Mru, ReplacementPolicy, SecondChance, TwoQueue,
+    Arc, Clock, Fifo, Lirs, LirsOptions, Lru, Mru, ReplacementPolicy, S3Fifo, SecondChance,
+    TwoQueue,
 };
 
 /// Name and one-line description of every policy that works with the accesses a run can see.
@@ -20,6 +21,7 @@ pub const OMNISCIENT: &[(&str, &str)] = &[
     ("arc", "ARC: recency and frequency, balanced by hits on what left"),
     ("lirs", "LIRS: evict by the time between the last two uses; repeats ignored"),
     ("lirs-dup", "LIRS, with every reference counted"),
+    ("s3-fifo", "S3-FIFO: a small queue that most pages leave from, and a main one"),
 ];
 
 /// A new policy with its default parameters, or `None` if none has that name.
@@ -38,6 +40,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn ReplacementPolicy>> {
             "lirs-dup",
             LirsOptions { repeats_count: true, ..LirsOptions::default() },
         )),
+        "s3-fifo" => Box::new(S3Fifo::new()),
         _ => return None,
     })
 }
