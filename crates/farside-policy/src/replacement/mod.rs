@@ -5,6 +5,7 @@
 
 mod arc;
 mod clock;
+mod clock_pro;
 mod fifo;
 mod ghost;
 mod lirs;
@@ -17,6 +18,7 @@ mod two_queue;
 
 pub use arc::Arc;
 pub use clock::Clock;
+pub use clock_pro::{ClockPro, ClockProOptions};
 pub use fifo::Fifo;
 pub use ghost::Ghosts;
 pub use lirs::{Lirs, LirsOptions};

@@ -1,8 +1,8 @@
 //! Replacement policies by the name a user selects them by.
 
 use super::{
-    Arc, Clock, Fifo, Lirs, LirsOptions, Lru, Mru, ReplacementPolicy, S3Fifo, SecondChance,
-    TwoQueue,
+    Arc, Clock, ClockPro, Fifo, Lirs, LirsOptions, Lru, Mru, ReplacementPolicy, S3Fifo,
+    SecondChance, TwoQueue,
 };
 
 /// Name and one-line description of every policy that works with the accesses a run can see.
@@ -21,6 +21,7 @@ pub const OMNISCIENT: &[(&str, &str)] = &[
     ("arc", "ARC: recency and frequency, balanced by hits on what left"),
     ("lirs", "LIRS: evict by the time between the last two uses; repeats ignored"),
     ("lirs-dup", "LIRS, with every reference counted"),
+    ("clock-pro", "CLOCK-Pro: LIRS by reference bits; the share of pages that leave next adapts"),
     ("s3-fifo", "S3-FIFO: a small queue that most pages leave from, and a main one"),
 ];
 
@@ -40,6 +41,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn ReplacementPolicy>> {
             "lirs-dup",
             LirsOptions { repeats_count: true, ..LirsOptions::default() },
         )),
+        "clock-pro" => Box::new(ClockPro::new()),
         "s3-fifo" => Box::new(S3Fifo::new()),
         _ => return None,
     })
