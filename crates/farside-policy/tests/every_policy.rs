@@ -81,6 +81,7 @@ fn nothing_is_allocated_within_the_capacity() {
             }
             let slot = policy.insert(page, Arrival::Demand);
             policy.access(slot);
+            policy.prioritize(slot, (page.0 % 3) as u8);
             policy.watch(PAGES, &mut watched);
             for (_, slot) in watched.drain(..) {
                 policy.access(slot);
@@ -99,6 +100,7 @@ enum Op {
     Insert(Arrival),
     Return(Index, bool),
     Access(Index),
+    Prioritize(Index, u8),
     Remove(Index),
     Victim,
     Refuse,
@@ -113,6 +115,7 @@ fn op() -> impl Strategy<Value = Op> {
         8 => arrival.prop_map(Op::Insert),
         4 => (any::<Index>(), any::<bool>()).prop_map(|(index, expected)| Op::Return(index, expected)),
         4 => any::<Index>().prop_map(Op::Access),
+        2 => (any::<Index>(), any::<u8>()).prop_map(|(index, p)| Op::Prioritize(index, p)),
         2 => any::<Index>().prop_map(Op::Remove),
         3 => Just(Op::Victim),
         1 => Just(Op::Refuse),
@@ -171,6 +174,11 @@ impl Resident {
             Op::Access(index) => {
                 if let Some((_, slot)) = self.choose(index) {
                     self.policy.access(slot);
+                }
+            }
+            Op::Prioritize(index, priority) => {
+                if let Some((_, slot)) = self.choose(index) {
+                    self.policy.prioritize(slot, priority);
                 }
             }
             Op::Remove(index) => {

@@ -1,8 +1,8 @@
 //! Replacement policies by the name a user selects them by.
 
 use super::{
-    Arc, Clock, ClockPro, Fifo, Lirs, LirsOptions, Lru, Mru, ReplacementPolicy, S3Fifo,
-    SecondChance, TwoQueue,
+    Arc, Clock, ClockPro, Eden, Fifo, Lirs, LirsOptions, Lru, Mru, Priority, ReplacementPolicy,
+    S3Fifo, SecondChance, TwoQueue,
 };
 
 /// Name and one-line description of every policy that works with the accesses a run can see.
@@ -11,7 +11,8 @@ pub const NAMES: &[(&str, &str)] = &[
     ("second-chance", "evict in order of arrival, but spare pages used while about to leave"),
 ];
 
-/// The same for policies that have to see every access, as in a simulation.
+/// The same for policies that have to see every access, as in a simulation, or to be told of
+/// priorities.
 pub const OMNISCIENT: &[(&str, &str)] = &[
     ("lru", "evict what was not used for longest"),
     ("mru", "evict what was used last"),
@@ -22,6 +23,8 @@ pub const OMNISCIENT: &[(&str, &str)] = &[
     ("lirs", "LIRS: evict by the time between the last two uses; repeats ignored"),
     ("lirs-dup", "LIRS, with every reference counted"),
     ("clock-pro", "CLOCK-Pro: LIRS by reference bits; the share of pages that leave next adapts"),
+    ("priority", "evict what the program gave the highest priority, in order of arrival"),
+    ("eden", "Eden's timestamped lists: LRU in a few steps, with priorities"),
     ("s3-fifo", "S3-FIFO: a small queue that most pages leave from, and a main one"),
 ];
 
@@ -42,6 +45,8 @@ pub fn by_name(name: &str) -> Option<Box<dyn ReplacementPolicy>> {
             LirsOptions { repeats_count: true, ..LirsOptions::default() },
         )),
         "clock-pro" => Box::new(ClockPro::new()),
+        "eden" => Box::new(Eden::new()),
+        "priority" => Box::new(Priority::new()),
         "s3-fifo" => Box::new(S3Fifo::new()),
         _ => return None,
     })
