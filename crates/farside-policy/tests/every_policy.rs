@@ -4,7 +4,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use farside_policy::replacement::{self, Arrival, Lirs, LirsOptions, ReplacementPolicy, Slot};
+use farside_policy::replacement::region::{MOST_REGIONS, RegionMap, RegionOptions};
+use farside_policy::replacement::{
+    self, Arrival, Lirs, LirsOptions, RegionSpecific, ReplacementPolicy, Slot,
+};
 use farside_trace::PageId;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -46,6 +49,12 @@ fn bounded_lirs() -> Box<dyn ReplacementPolicy> {
     Box::new(Lirs::with_options("lirs-bounded", options))
 }
 
+/// Many small regions, and epochs that end all the time.
+fn scattered_regions() -> Box<dyn ReplacementPolicy> {
+    let options = RegionOptions { steps: 8, restart: 2, patience: 1, ..RegionOptions::default() };
+    Box::new(RegionSpecific::with_options(RegionMap::by_gap(0, MOST_REGIONS), options))
+}
+
 #[test]
 fn every_listed_name_makes_the_policy_of_that_name() {
     for &(name, description) in names() {
@@ -62,7 +71,7 @@ fn every_listed_name_makes_the_policy_of_that_name() {
 fn nothing_is_allocated_within_the_capacity() {
     const PAGES: usize = 1000;
     let bounded = policies().filter(|policy| !policy.name().starts_with("lirs"));
-    for mut policy in bounded.chain([bounded_lirs()]) {
+    for mut policy in bounded.chain([bounded_lirs(), scattered_regions()]) {
         policy.set_capacity(PAGES);
         let mut watched = Vec::with_capacity(PAGES);
         // Some pages come back after they had left, at different distances.
@@ -210,7 +219,7 @@ impl Resident {
 proptest! {
     #[test]
     fn no_page_is_lost_or_doubled(ops in prop::collection::vec(op(), 0..150)) {
-        for policy in policies().chain([bounded_lirs()]) {
+        for policy in policies().chain([bounded_lirs(), scattered_regions()]) {
             let mut resident = Resident { policy, slots: HashMap::new() };
             for (fresh, op) in ops.iter().enumerate() {
                 resident.apply(op, PageId(fresh as u64));

@@ -1,8 +1,8 @@
 //! Replacement policies by the name a user selects them by.
 
 use super::{
-    Arc, Clock, ClockPro, Eden, Fifo, Lirs, LirsOptions, Lru, Mru, Priority, ReplacementPolicy,
-    S3Fifo, SecondChance, TwoQueue,
+    Arc, Clock, ClockPro, Eden, Fifo, Lirs, LirsOptions, Lru, Mru, Priority, RegionSpecific,
+    ReplacementPolicy, S3Fifo, SecondChance, TwoQueue,
 };
 
 /// Name and one-line description of every policy that works with the accesses a run can see.
@@ -25,6 +25,7 @@ pub const OMNISCIENT: &[(&str, &str)] = &[
     ("clock-pro", "CLOCK-Pro: LIRS by reference bits; the share of pages that leave next adapts"),
     ("priority", "evict what the program gave the highest priority, in order of arrival"),
     ("eden", "Eden's timestamped lists: LRU in a few steps, with priorities"),
+    ("region", "LRU or MRU for each region of the address space, and memory where it helps most"),
     ("s3-fifo", "S3-FIFO: a small queue that most pages leave from, and a main one"),
 ];
 
@@ -47,6 +48,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn ReplacementPolicy>> {
         "clock-pro" => Box::new(ClockPro::new()),
         "eden" => Box::new(Eden::new()),
         "priority" => Box::new(Priority::new()),
+        "region" => Box::new(RegionSpecific::new()),
         "s3-fifo" => Box::new(S3Fifo::new()),
         _ => return None,
     })

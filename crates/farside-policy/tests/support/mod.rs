@@ -141,6 +141,11 @@ impl<P: ReplacementPolicy> Paging<P> {
         Some(victim)
     }
 
+    /// The policy, as it is after what was referenced.
+    pub fn into_policy(self) -> P {
+        self.policy
+    }
+
     /// The pages the policy began to watch with the last miss.
     pub fn watched(&self) -> impl Iterator<Item = PageId> + '_ {
         self.watched.iter().map(|&(page, _)| page)
