@@ -1,27 +1,15 @@
 //! What the prefetchers fetch for sequential, interleaved and random accesses.
 
+mod support;
+
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use farside_policy::prefetch::{
-    self, FaultKind, FixedReadahead, LinuxWindow, PrefetchPlan, Prefetcher,
+    self, FaultKind, FixedReadahead, LinuxWindow, MAX_RUNS, PrefetchPlan, Prefetcher,
 };
 use farside_trace::{PageId, PageRange};
 use proptest::prelude::*;
-
-/// The runs fetched with one fault.
-fn fetched(prefetcher: &mut impl Prefetcher, page: u64, kind: FaultKind) -> Vec<PageRange> {
-    let mut plan = PrefetchPlan::new();
-    prefetcher.fault(PageId(page), kind, &mut plan);
-    plan.runs().collect()
-}
-
-fn demand(prefetcher: &mut impl Prefetcher, page: u64) -> Vec<PageRange> {
-    fetched(prefetcher, page, FaultKind::Demand)
-}
-
-fn run(first: u64, count: u64) -> Vec<PageRange> {
-    vec![PageRange::new(PageId(first), count)]
-}
+use support::faults::{demand, fetched, run};
 
 /// The pages among `accesses` that fault when whatever was fetched stays.
 fn faults(prefetcher: &mut impl Prefetcher, accesses: impl Iterator<Item = u64>) -> Vec<u64> {
@@ -353,6 +341,42 @@ fn used_pages_keep_a_stream_ahead_of_the_program() {
         }
     }
     assert_eq!(demand_faults, [0, 1]);
+}
+
+#[test]
+fn a_plan_takes_as_many_runs_as_it_has_room_for() {
+    for (mut plan, most) in [
+        (PrefetchPlan::new(), MAX_RUNS),
+        (PrefetchPlan::with_capacity(1), MAX_RUNS),
+        (PrefetchPlan::with_capacity(MAX_RUNS + 3), MAX_RUNS + 3),
+    ] {
+        assert!(plan.is_empty());
+        plan.touch_resident();
+        for cleared in [false, true] {
+            if cleared {
+                plan.clear();
+            }
+            assert_eq!((plan.runs().count(), plan.touches_resident()), (0, !cleared));
+            let taken = (0..1000).take_while(|i| plan.push(PageRange::new(PageId(10 * i), 2)));
+            assert_eq!(taken.count(), most);
+            assert!(plan.push(PageRange::new(PageId(0), 0)), "an empty run takes no room");
+            assert!(plan.runs().enumerate().all(|(i, run)| run.first.0 == 10 * i as u64));
+            assert_eq!(plan.runs().count(), most);
+            let last = 10 * (most as u64 - 1);
+            assert!(plan.push_page(PageId(last + 2)) && !plan.push_page(PageId(5)));
+            assert_eq!(plan.runs().last(), Some(PageRange::new(PageId(last), 3)));
+        }
+    }
+}
+
+#[test]
+fn neighbouring_pages_make_one_run() {
+    let mut plan = PrefetchPlan::new();
+    assert!(
+        [5, 6, 4, 8, u64::MAX - 1, u64::MAX, 0].map(PageId).map(|p| plan.push_page(p)) == [true; 7]
+    );
+    let expected = [(4, 3), (8, 1), (u64::MAX - 1, 1), (0, 1)];
+    assert!(plan.runs().eq(expected.map(|(first, count)| PageRange::new(PageId(first), count))));
 }
 
 fn likely_page() -> impl Strategy<Value = u64> {
