@@ -102,6 +102,7 @@ impl Pair {
     fn release(&mut self, slot: Slot) {
         assert_eq!(Some(self.pages.release(slot)), self.in_use.remove(&slot.0));
         assert_eq!((self.pages.get(slot), self.lists.list_of(slot)), (None, None));
+        assert_eq!(self.lists.younger(slot), None);
     }
 
     fn forget_order(&mut self, slot: Slot) {
@@ -124,7 +125,8 @@ impl Pair {
             assert_eq!(self.lists.is_empty(list), order.is_empty());
             assert_eq!(self.lists.oldest(list), order.front().copied());
             assert_eq!(self.lists.youngest(list), order.back().copied());
-            for &slot in order {
+            for (index, &slot) in order.iter().enumerate() {
+                assert_eq!(self.lists.younger(slot), order.get(index + 1).copied());
                 assert_eq!(self.lists.list_of(slot), Some(list));
                 assert_eq!(self.pages.get(slot), self.in_use.get(&slot.0).copied());
             }

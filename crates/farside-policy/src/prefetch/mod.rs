@@ -8,18 +8,22 @@ mod leap;
 mod linux;
 mod none;
 mod plan;
+mod proximity;
 mod registry;
 mod spatial;
 mod swap_cluster;
+mod tape;
 
 pub use fixed::FixedReadahead;
 pub use leap::{AccessHistory, Leap, LeapOptions};
 pub use linux::LinuxWindow;
 pub use none::NoPrefetch;
 pub use plan::{MAX_RUNS, PrefetchPlan};
-pub use registry::{NAMES, by_name};
+pub use proximity::{Proximity, ProximityOptions};
+pub use registry::{NAMES, OMNISCIENT, by_name, by_name_with_tape};
 pub use spatial::{Spatial, SpatialOptions};
 pub use swap_cluster::SwapCluster;
+pub use tape::{Tape, TapeOptions};
 
 use farside_trace::PageId;
 

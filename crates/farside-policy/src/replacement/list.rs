@@ -252,6 +252,13 @@ impl<const N: usize> Lists<N> {
         (youngest != NONE).then_some(Slot(youngest))
     }
 
+    /// The slot that is next younger than `slot` in the list it is in.
+    pub fn younger(&self, slot: Slot) -> Option<Slot> {
+        self.list_of(slot)?;
+        let younger = self.links[slot.0 as usize].younger;
+        (younger != NONE).then_some(Slot(younger))
+    }
+
     /// The list that `slot` is in.
     pub fn list_of(&self, slot: Slot) -> Option<usize> {
         let list = self.links.get(slot.0 as usize)?.list;
@@ -270,11 +277,7 @@ impl<const N: usize> Lists<N> {
 
     /// The slots in `list`, oldest first.
     pub fn iter(&self, list: usize) -> impl Iterator<Item = Slot> + '_ {
-        let younger = |slot: &Slot| {
-            let younger = self.links[slot.0 as usize].younger;
-            (younger != NONE).then_some(Slot(younger))
-        };
-        std::iter::successors(self.oldest(list), younger)
+        std::iter::successors(self.oldest(list), |slot| self.younger(*slot))
     }
 }
 
