@@ -18,8 +18,8 @@ struct Entry {
     used: bool,
 }
 
-/// All pages in one circle, as the paper draws it: the hot hand is at the front, its list head at the
-/// back, and a hand that moves on leaves the page it was at behind itself.
+/// All pages in one circle, as the paper draws it: the hot hand is at the front, its list head at
+/// the back, and a hand that moves on leaves the page it was at behind itself.
 struct Circle {
     capacity: usize,
     least_cold: usize,
@@ -54,7 +54,8 @@ impl Circle {
         }
     }
 
-    /// Ends the test period of a cold page, and leaves it at the list head unless it is not resident.
+    /// Ends the test period of a cold page, and leaves it at the list head unless it is not
+    /// resident.
     fn pass(&mut self, mut entry: Entry) {
         if entry.in_test && !entry.used {
             self.adapt(-1);

@@ -173,7 +173,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         6 => Just(Op::Insert),
         8 => any::<Index>().prop_map(Op::Access),
-        3 => (any::<Index>(), 0..5_u8).prop_map(|(index, priority)| Op::Prioritize(index, priority)),
+        3 => (any::<Index>(), 0..5_u8).prop_map(|(index, level)| Op::Prioritize(index, level)),
         1 => any::<Index>().prop_map(Op::Remove),
         4 => Just(Op::Victim),
     ]

@@ -1,4 +1,5 @@
-//! The page proximity graph on hand-made faults, against a model made of vectors, and what it is for.
+//! The page proximity graph on hand-made faults, against a model made of vectors, and what it is
+//! for.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Region-specific replacement: its curves against exact stack distances, the policy against a model
-//! made of vectors, and what it is for.
+//! Region-specific replacement: its curves against exact stack distances, the policy against a
+//! model made of vectors, and what it is for.
 
 mod support;
 

@@ -73,9 +73,9 @@ impl AccessHistory {
         (1..=count).map(move |back| self.deltas[(self.next + self.size - back) % self.size])
     }
 
-    /// The difference that more than half of a window of latest accesses has. The window begins with
-    /// one part of the history and doubles until there is such a difference, or the history is used
-    /// up (algorithm 1).
+    /// The difference that more than half of a window of latest accesses has. The window begins
+    /// with one part of the history and doubles until there is such a difference, or the history is
+    /// used up (algorithm 1).
     pub fn trend(&self) -> Option<i64> {
         let mut window = (self.size / self.splits).max(1);
         while window <= self.size {
@@ -125,15 +125,15 @@ impl Window {
 
 /// Follows the stride that most of the latest accesses have, through short interruptions.
 ///
-/// Every fault counts as an access, whether the page was on its way or kept unmapped or not. A demand
-/// fault fetches a window of pages along the trend, or along the last trend found if there is none
-/// now. The window follows the uses of fetched pages since the last demand fault: the next power of two
-/// after their number, or one page if there were none but the fault follows the trend, or none. It
-/// never shrinks to less than half at once.
+/// Every fault counts as an access, whether the page was on its way or kept unmapped or not. A
+/// demand fault fetches a window of pages along the trend, or along the last trend found if there
+/// is none now. The window follows the uses of fetched pages since the last demand fault: the next
+/// power of two after their number, or one page if there were none but the fault follows the trend,
+/// or none. It never shrinks to less than half at once.
 ///
-/// The paper looks for a trend only where a window is not empty, in which case none would ever begin;
-/// here each demand fault looks for one. Where it reads *around* a page without a present trend, this
-/// goes on in the last trend's direction.
+/// The paper looks for a trend only where a window is not empty, in which case none would ever
+/// begin; here each demand fault looks for one. Where it reads *around* a page without a present
+/// trend, this goes on in the last trend's direction.
 #[derive(Clone, Debug)]
 pub struct Leap {
     options: LeapOptions,

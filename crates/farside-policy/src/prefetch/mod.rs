@@ -46,15 +46,16 @@ pub trait Prefetcher: Send {
     /// `page` faulted; adds to `plan` what to fetch besides `page` itself.
     fn fault(&mut self, page: PageId, kind: FaultKind, plan: &mut PrefetchPlan);
 
-    /// `page`, which is resident, was accessed without a fault. Told as far as accesses can be seen: in
-    /// a simulation all of them, in a run hardly any. A fault is an access too, but told only as such.
+    /// `page`, which is resident, was accessed without a fault. Told as far as accesses can be
+    /// seen: in a simulation all of them, in a run hardly any. A fault is an access too, but told
+    /// only as such.
     fn access(&mut self, page: PageId) {
         let _ = page;
     }
 
-    /// Most pages that may be resident, or on their way, having been asked for by this prefetcher and
-    /// not been touched, when local memory holds `local_pages` pages. The caller leaves out of a plan
-    /// what would be more.
+    /// Most pages that may be resident, or on their way, having been asked for by this prefetcher
+    /// and not been touched, when local memory holds `local_pages` pages. The caller leaves out of
+    /// a plan what would be more.
     fn most_unused(&self, local_pages: u64) -> u64 {
         local_pages
     }

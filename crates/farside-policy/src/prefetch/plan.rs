@@ -4,8 +4,8 @@ use farside_trace::{PageId, PageRange};
 
 /// Upper bound on the number of separate runs in one [`PrefetchPlan`], unless it was made for more.
 ///
-/// Strides and graphs lead to pages one by one, so that this is as many as the pages that are fetched
-/// with a fault by default. A plan of so many runs takes a kilobyte.
+/// Strides and graphs lead to pages one by one, so that this is as many as the pages that are
+/// fetched with a fault by default. A plan of so many runs takes a kilobyte.
 pub const MAX_RUNS: usize = 64;
 
 /// Stands for a run that is not in use.
@@ -13,8 +13,8 @@ const NO_RUN: PageRange = PageRange::new(PageId(0), 0);
 
 /// The pages that a prefetcher wants fetched along with a fault, most urgent first.
 ///
-/// It is only a wish: pages that are resident, on their way, outside the live part of the far region
-/// or over the budget are left out by the pager.
+/// It is only a wish: pages that are resident, on their way, outside the live part of the far
+/// region or over the budget are left out by the pager.
 #[derive(Clone, Debug)]
 pub struct PrefetchPlan {
     runs: [PageRange; MAX_RUNS],
@@ -32,8 +32,8 @@ impl PrefetchPlan {
         Self { runs, len: 0, more: Vec::new(), most: MAX_RUNS, touching: false }
     }
 
-    /// A plan without pages, for up to `runs` runs, at least [`MAX_RUNS`]. It allocates here and never
-    /// again, and is meant to be kept and cleared.
+    /// A plan without pages, for up to `runs` runs, at least [`MAX_RUNS`]. It allocates here and
+    /// never again, and is meant to be kept and cleared.
     pub fn with_capacity(runs: usize) -> Self {
         let most = runs.max(MAX_RUNS);
         Self { more: Vec::with_capacity(most - MAX_RUNS), most, ..Self::new() }
@@ -62,8 +62,8 @@ impl PrefetchPlan {
         true
     }
 
-    /// Adds a page, to the last run if it lies beside that one; tells whether there was room for it.
-    /// The highest page number of all, which cannot be part of a range, is dropped.
+    /// Adds a page, to the last run if it lies beside that one; tells whether there was room for
+    /// it. The highest page number of all, which cannot be part of a range, is dropped.
     pub fn push_page(&mut self, page: PageId) -> bool {
         if page.0 == u64::MAX {
             return true;
@@ -85,9 +85,9 @@ impl PrefetchPlan {
         }
     }
 
-    /// Asks for the planned pages that are resident to be touched, so that they do not leave soon: the
-    /// caller reports an access to each of them to the replacement policy. One that cannot may leave
-    /// it.
+    /// Asks for the planned pages that are resident to be touched, so that they do not leave soon:
+    /// the caller reports an access to each of them to the replacement policy. One that cannot may
+    /// leave it.
     pub const fn touch_resident(&mut self) {
         self.touching = true;
     }

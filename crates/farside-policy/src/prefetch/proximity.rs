@@ -68,14 +68,14 @@ struct Node {
 /// Fetches the pages that followed a page the last times it faulted, and those that followed them.
 ///
 /// On a fault, the window of the LRU stack above the page holds what was accessed after its last
-/// access. Pages of its proximity set found there gain weight, others lose weight and leave the set at
-/// zero, and pages of the window fill up the set, the nearest first, with a weight of one. Then the
-/// graph is walked breadth first, along heavier edges first, and what it meets is asked for. Pages
-/// of the plan that are resident are to be touched, so that they stay.
+/// access. Pages of its proximity set found there gain weight, others lose weight and leave the set
+/// at zero, and pages of the window fill up the set, the nearest first, with a weight of one. Then
+/// the graph is walked breadth first, along heavier edges first, and what it meets is asked for.
+/// Pages of the plan that are resident are to be touched, so that they stay.
 ///
-/// The prefetcher needs to be told of accesses. All memory is allocated when it is made: for each page
-/// that can be known 36 bytes, 8 for each page of its set, and up to 80 to find it by its number. With
-/// sets of 10 that is less than 200 bytes.
+/// The prefetcher needs to be told of accesses. All memory is allocated when it is made: for each
+/// page that can be known 36 bytes, 8 for each page of its set, and up to 80 to find it by its
+/// number. With sets of 10 that is less than 200 bytes.
 #[derive(Clone, Debug)]
 pub struct Proximity {
     options: ProximityOptions,
@@ -108,7 +108,8 @@ impl Proximity {
         };
         new.pages.reserve(known);
         new.stack.reserve(known);
-        // Twice as much as is used, so that the table never fills up with marks of what was deleted.
+        // Twice as much as is used, so that the table never fills up with marks of what was
+        // deleted.
         new.slots.reserve(2 * known);
         new
     }

@@ -51,8 +51,8 @@ pub fn by_name(name: &str, max_pages: u32) -> Option<Box<dyn Prefetcher>> {
     })
 }
 
-/// As [`by_name`], for a program that uses the pages of `tape` in that order. The tape is read as far
-/// as it is looked ahead, `max_pages` pages, and only by the prefetcher that needs it.
+/// As [`by_name`], for a program that uses the pages of `tape` in that order. The tape is read
+/// while it is followed, a bounded way ahead, and only by the prefetcher that needs it.
 pub fn by_name_with_tape<I>(name: &str, max_pages: u32, tape: I) -> Option<Box<dyn Prefetcher>>
 where
     I: IntoIterator<Item = PageId>,

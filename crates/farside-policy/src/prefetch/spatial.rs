@@ -38,11 +38,11 @@ impl Default for SpatialOptions {
     }
 }
 
-/// Fetches the next w pages after each page that the program waits for, where w doubles while most of
-/// what was fetched is used, and halves while less than half of it is.
+/// Fetches the next w pages after each page that the program waits for, where w doubles while most
+/// of what was fetched is used, and halves while less than half of it is.
 ///
-/// Uses are counted from the faults that tell of them, and from pages that leave unused. In a run these
-/// are a sample, of which the share is taken all the same.
+/// Uses are counted from the faults that tell of them, and from pages that leave unused. In a run
+/// these are a sample, of which the share is taken all the same.
 #[derive(Copy, Clone, Debug)]
 pub struct Spatial {
     options: SpatialOptions,

@@ -7,13 +7,14 @@ use super::{FaultKind, PrefetchPlan, Prefetcher};
 /// Uses that are taken for granted at first.
 const INITIAL_HITS: u32 = 4;
 
-/// Fetches the aligned block of pages around a fault, as large as the uses of the last blocks suggest.
+/// Fetches the aligned block of pages around a fault, as large as the uses of the last blocks
+/// suggest.
 ///
-/// This is Linux's read-ahead by swap offset (`swap_cluster_readahead` in `mm/swap_state.c`), where the
-/// page number stands for the offset in the swap area. The number of pages is that of the uses of
-/// fetched pages since the last demand fault plus two, rounded up to a power of two, at least four.
-/// Without any use it is two if the fault lies beside the last such fault, and else one, which is the
-/// page itself. It never shrinks to less than half at once. Only demand faults fetch.
+/// This is Linux's read-ahead by swap offset (`swap_cluster_readahead` in `mm/swap_state.c`), where
+/// the page number stands for the offset in the swap area. The number of pages is that of the uses
+/// of fetched pages since the last demand fault plus two, rounded up to a power of two, at least
+/// four. Without any use it is two if the fault lies beside the last such fault, and else one,
+/// which is the page itself. It never shrinks to less than half at once. Only demand faults fetch.
 #[derive(Copy, Clone, Debug)]
 pub struct SwapCluster {
     /// Most pages of a block; a power of two.

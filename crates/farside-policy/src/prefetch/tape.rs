@@ -21,14 +21,14 @@ pub struct TapeOptions {
 /// Stays a lookahead ahead of the program on a tape of the pages it will use.
 ///
 /// The tape lists pages in the order of their use. It need not list each use, and should list only
-/// those for which the page has to be fetched: a use that does not fault moves the place, but cannot be
-/// answered with a plan, so that the lookahead shrinks until the next fault. The first use of each
-/// page fetched must be told as a [`Used`](FaultKind::Used) or [`Late`](FaultKind::Late) fault; 3PO
-/// keeps *key pages* unmapped for that.
+/// those for which the page has to be fetched: a use that does not fault moves the place, but
+/// cannot be answered with a plan, so that the lookahead shrinks until the next fault. The first
+/// use of each page fetched must be told as a [`Used`](FaultKind::Used) or
+/// [`Late`](FaultKind::Late) fault; 3PO keeps *key pages* unmapped for that.
 ///
-/// A fault on another page is looked for further down, and if it is there the place moves behind it:
-/// the program skipped what lies between. If it is not, the place stays. Memory is bounded by the
-/// options, however long the tape is.
+/// A fault on another page is looked for further down, and if it is there the place moves behind
+/// it: the program skipped what lies between. If it is not, the place stays. Memory is bounded by
+/// the options, however long the tape is.
 #[derive(Clone, Debug)]
 pub struct Tape<I: Iterator<Item = PageId>> {
     coming: Fuse<I>,

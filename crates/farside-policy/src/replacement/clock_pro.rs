@@ -57,26 +57,27 @@ impl Default for ClockProOptions {
 /// LIRS by reference bits: pages that are used again during a test period after their arrival stay,
 /// others leave.
 ///
-/// As the paper has it, all pages are in one circle, and three hands go around it. Here the circle is
-/// three lists, so that a hand finds the next page of its kind at once; the order in which each hand
-/// meets its pages is the same:
+/// As the paper has it, all pages are in one circle, and three hands go around it. Here the circle
+/// is three lists, so that a hand finds the next page of its kind at once; the order in which each
+/// hand meets its pages is the same:
 /// - The *cold hand* looks for a victim. It evicts cold pages that were not used; one in its test
-///   period stays in the circle without being resident. A page used in its test period turns hot. One
-///   used later than that goes back to the head of the circle and begins a new test period.
-/// - The *hot hand* moves when there are more hot pages than there should be. It spares hot pages that
-///   were used, turns the first one that was not cold, and ends the test periods it comes by. Then it
-///   goes on to the next hot page.
+///   period stays in the circle without being resident. A page used in its test period turns hot.
+///   One used later than that goes back to the head of the circle and begins a new test period.
+/// - The *hot hand* moves when there are more hot pages than there should be. It spares hot pages
+///   that were used, turns the first one that was not cold, and ends the test periods it comes by.
+///   Then it goes on to the next hot page.
 /// - The *test hand* ends the oldest test periods as soon as more pages are remembered than memory
 ///   holds.
 ///
 /// A page that comes back in its test period turns hot at once. The number of cold pages to keep
-/// grows by one whenever a page is used in its test period, and shrinks by one with each test period
-/// that ends unused.
+/// grows by one whenever a page is used in its test period, and shrinks by one with each test
+/// period that ends unused.
 ///
 /// Choices beyond that:
 /// - While there is room, pages arrive hot until only the share of cold pages is left, as in LIRS.
 /// - A page turned cold by the hot hand is last in the cold hand's order and in no test period.
-/// - The cold hand meets resident cold pages first in, first out, also when the hot hand overtakes it.
+/// - The cold hand meets resident cold pages first in, first out, also when the hot hand overtakes
+///   it.
 /// - A use that no cold hand has noticed yet when the test period ends counts neither way.
 /// - A prefetched page begins its test period when the cold hand has seen that it was used.
 #[derive(Clone, Debug)]

@@ -39,20 +39,20 @@ struct Times {
     priority: u8,
 }
 
-/// Approximates LRU by a few lists: a use leaves a timestamp, and a page is moved only when it could
-/// leave.
+/// Approximates LRU by a few lists: a use leaves a timestamp, and a page is moved only when it
+/// could leave.
 ///
 /// Pages arrive in the topmost list. The victim is looked for in the lowest, oldest page of the
 /// highest priority first: a page not used since it was listed is evicted, any other is bumped to
-/// one of the lists above, the higher the more recent its last use. When the lowest list is empty, it
-/// becomes the topmost. A page's priority is told by
+/// one of the lists above, the higher the more recent its last use. When the lowest list is empty,
+/// it becomes the topmost. A page's priority is told by
 /// [`prioritize`](ReplacementPolicy::prioritize); it is 0, the lowest, at first, and kept when the
 /// page is bumped.
 ///
 /// The paper has no formula for *how recent*, and its time is that of a clock. Here time counts the
 /// references that are seen, and the last use is set against the time since the page was listed: of
-/// the N - 1 lists above, a page goes to the topmost if it was used in the latest N-1st of that time,
-/// to the one below if in the N-1st before, and so on.
+/// the N - 1 lists above, a page goes to the topmost if it was used in the latest N-1st of that
+/// time, to the one below if in the N-1st before, and so on.
 #[derive(Clone, Debug)]
 pub struct Eden {
     pages: SlotPages,

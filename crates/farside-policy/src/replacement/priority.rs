@@ -10,11 +10,11 @@ pub const MOST_PRIORITIES: usize = 8;
 
 /// Evicts pages of the highest priority first, and among those of one priority what came first.
 ///
-/// A priority is one of eviction, as in Eden: the program gives a high one to pages that it will not
-/// need again soon. A page arrives with priority 0, the lowest, and gets another one by
-/// [`prioritize`](ReplacementPolicy::prioritize), with which it goes to the young end of its new list.
-/// A priority that does not exist stands for the highest there is. A restored victim has priority 0
-/// again. Without priorities this is first in, first out.
+/// A priority is one of eviction, as in Eden: the program gives a high one to pages that it will
+/// not need again soon. A page arrives with priority 0, the lowest, and gets another one by
+/// [`prioritize`](ReplacementPolicy::prioritize), with which it goes to the young end of its new
+/// list. A priority that does not exist stands for the highest there is. A restored victim has
+/// priority 0 again. Without priorities this is first in, first out.
 #[derive(Clone, Debug)]
 pub struct Priority {
     pages: SlotPages,

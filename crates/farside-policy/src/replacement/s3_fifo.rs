@@ -37,7 +37,8 @@ impl Default for S3FifoOptions {
     }
 }
 
-/// Lets most pages leave soon after they came, and keeps those that are used meanwhile or come back.
+/// Lets most pages leave soon after they came, and keeps those that are used meanwhile or come
+/// back.
 ///
 /// New pages enter a small queue. Its oldest page moves to the main queue if it was used more than
 /// once, and else leaves and is remembered; as many pages are remembered as the main queue holds.
@@ -45,9 +46,10 @@ impl Default for S3FifoOptions {
 /// for each use that was counted, up to three. Pages leave from the small queue while it has its
 /// share or more, and else from the main queue. A use only counts up; no use moves a page.
 ///
-/// Choices beyond that: when a page that moves to the main queue finds it full, the page that leaves
-/// for it is the victim, and the small queue gives up none besides. The reference that brings a page
-/// is not counted as a use, and so neither is the first reference to a prefetched page.
+/// Choices beyond that: when a page that moves to the main queue finds it full, the page that
+/// leaves for it is the victim, and the small queue gives up none besides. The reference that
+/// brings a page is not counted as a use, and so neither is the first reference to a prefetched
+/// page.
 #[derive(Clone, Debug)]
 pub struct S3Fifo {
     options: S3FifoOptions,

@@ -37,8 +37,8 @@ impl History {
         self.less - self.present
     }
 
-    /// The region has a step more now. What another one would save is not known yet; half as much is
-    /// a guess that the next epochs correct.
+    /// The region has a step more now. What another one would save is not known yet; half as much
+    /// is a guess that the next epochs correct.
     pub fn grown(&mut self) {
         let benefit = self.benefit();
         *self = Self { less: self.present, present: self.more, more: self.more - benefit / 2.0 };
@@ -63,9 +63,10 @@ pub struct Stake {
 /// Misses over the latest epochs up to which a step of memory counts as idle, or of no benefit.
 const IDLE: f64 = 1.0;
 
-/// The next step to move: from the region with the lowest penalty to the one with the highest benefit,
-/// if that is higher by more than `margin` times. Idle memory goes to a region with more misses even
-/// if a step alone does not help it: a loop needs all its memory at once. Each region takes part once.
+/// The next step to move: from the region with the lowest penalty to the one with the highest
+/// benefit, if that is higher by more than `margin` times. Idle memory goes to a region with more
+/// misses even if a step alone does not help it: a loop needs all its memory at once. Each region
+/// takes part once.
 pub fn next_move(stakes: &mut [Stake], margin: f64) -> Option<(usize, usize)> {
     let to = best(stakes, |_, curve| Some(curve.benefit()))?;
     let cheapest = |stakes: &[Stake], besides: usize| {

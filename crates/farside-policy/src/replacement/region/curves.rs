@@ -50,13 +50,14 @@ struct Stacks {
     misses: [Misses; MOST_REGIONS],
 }
 
-/// LRU and MRU stacks of each region, cut off one step below its size, and the misses counted there.
+/// LRU and MRU stacks of each region, cut off one step below its size, and the misses counted
+/// there.
 ///
-/// Both orders are stack algorithms in Mattson's sense: what fits in less memory is a subset of what
-/// fits in more, so that one stack tells the misses for all sizes. To the LRU stack the page moves
-/// from where it was to the top. In the MRU stack it changes places with the page at the top, which
-/// is the one that leaves memories of any size in which the page was not. PATH ranks the LRU stack
-/// from below instead, which counts a loop over any number of pages as hits; this is exact.
+/// Both orders are stack algorithms in Mattson's sense: what fits in less memory is a subset of
+/// what fits in more, so that one stack tells the misses for all sizes. To the LRU stack the page
+/// moves from where it was to the top. In the MRU stack it changes places with the page at the top,
+/// which is the one that leaves memories of any size in which the page was not. PATH ranks the LRU
+/// stack from below instead, which counts a loop over any number of pages as hits; this is exact.
 ///
 /// A page's two bits of rank are the list it is in. A reference costs a constant number of steps, a
 /// change of a region's size as many as pages change their group.

@@ -64,17 +64,17 @@ impl fmt::Display for RegionMapError {
 impl Error for RegionMapError {}
 
 impl RegionMap {
-    /// Regions found as pages appear: a page at most `gap` page numbers away from a region belongs to
-    /// it, and any other begins a new one. When there are `most` regions, at most [`MOST_REGIONS`], a
-    /// page belongs to the nearest. Regions never merge.
+    /// Regions found as pages appear: a page at most `gap` page numbers away from a region belongs
+    /// to it, and any other begins a new one. When there are `most` regions, at most
+    /// [`MOST_REGIONS`], a page belongs to the nearest. Regions never merge.
     pub fn by_gap(gap: u64, most: usize) -> Self {
         let most = most.clamp(1, MOST_REGIONS);
         let stretches = Vec::with_capacity(most);
         Self { stretches, finding: Some(Finding { gap, most }), regions: 0 }
     }
 
-    /// Page ranges and the number of the region that each one belongs to; pages in none of them make
-    /// up one more region.
+    /// Page ranges and the number of the region that each one belongs to; pages in none of them
+    /// make up one more region.
     ///
     /// # Errors
     /// If ranges overlap, or a number is not below [`MOST_REGIONS`]` - 1`.

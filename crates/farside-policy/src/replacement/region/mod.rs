@@ -77,19 +77,20 @@ impl Region {
 
 /// Keeps a replacement order and an amount of memory for each region of the address space.
 ///
-/// For each region the misses of LRU and of MRU are counted side by side, for the memory it has, for a
-/// step less and for a step more. At the end of an epoch a region whose other order was better
-/// several epochs running takes that one, and steps of memory move from regions that lose little by it
-/// to those that win more. Epochs are counted in references.
+/// For each region the misses of LRU and of MRU are counted side by side, for the memory it has,
+/// for a step less and for a step more. At the end of an epoch a region whose other order was
+/// better several epochs running takes that one, and steps of memory move from regions that lose
+/// little by it to those that win more. Epochs are counted in references.
 ///
 /// Beyond the paper:
-/// - An epoch may be shorter than the loops of a program, and MRU keeps a stretch of a loop, so that
-///   its hits come together. MRU must therefore be better, and memory more useful elsewhere, over the
-///   latest epochs together. LRU, the order to begin with, need only be better in single epochs.
+/// - An epoch may be shorter than the loops of a program, and MRU keeps a stretch of a loop, so
+///   that its hits come together. MRU must therefore be better, and memory more useful elsewhere,
+///   over the latest epochs together. LRU, the order to begin with, need only be better in single
+///   epochs.
 /// - While memory is not full, a region has as much as it uses. A region that appears later gets a
 ///   step of the largest.
-/// - The victim is a page of the region of the expected page if that one has used up its memory, and
-///   else of the region that is most above it. So pages move from region to region one by one.
+/// - The victim is a page of the region of the expected page if that one has used up its memory,
+///   and else of the region that is most above it. So pages move from region to region one by one.
 /// - The MRU stack is exact (see [`Curves`]) and therefore holds on to pages the program has left
 ///   behind. It is begun anew from the LRU stack from time to time while LRU is in effect.
 /// - A prefetched page enters an MRU region at the end that leaves last.
@@ -117,7 +118,8 @@ pub struct RegionSpecific {
 }
 
 impl RegionSpecific {
-    /// A policy without pages whose regions are stretches of pages 16 MiB or more apart, at most 16.
+    /// A policy without pages whose regions are stretches of pages 16 MiB or more apart, at most
+    /// 16.
     pub fn new() -> Self {
         let map = RegionMap::by_gap(DEFAULT_GAP, DEFAULT_REGIONS);
         Self::with_options(map, RegionOptions::default())
