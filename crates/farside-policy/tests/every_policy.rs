@@ -1,7 +1,7 @@
 //! What holds for every replacement policy, whatever it prefers.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod support;
+
 use std::collections::HashMap;
 
 use farside_policy::replacement::region::{MOST_REGIONS, RegionMap, RegionOptions};
@@ -11,27 +11,7 @@ use farside_policy::replacement::{
 use farside_trace::PageId;
 use proptest::prelude::*;
 use proptest::sample::Index;
-
-/// Counts the allocations of the calling thread.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on unchanged to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use support::counting::{Counting, allocations};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -77,7 +57,7 @@ fn nothing_is_allocated_within_the_capacity() {
         // Some pages come back after they had left, at different distances.
         let pages = (0..40 * PAGES as u64).map(|i| PageId(i.min(i * i % (5 * PAGES as u64))));
         let mut resident = vec![false; 40 * PAGES];
-        let before = ALLOCATIONS.get();
+        let before = allocations();
         for page in pages {
             if std::mem::replace(&mut resident[page.0 as usize], true) {
                 continue;
@@ -100,7 +80,7 @@ fn nothing_is_allocated_within_the_capacity() {
         let slot = policy.restore(victim);
         policy.remove(slot);
         while policy.victim().is_some() {}
-        assert_eq!(ALLOCATIONS.get(), before, "{}", policy.name());
+        assert_eq!(allocations(), before, "{}", policy.name());
     }
 }
 

@@ -9,7 +9,11 @@ use farside_policy::prefetch::{
 };
 use farside_trace::{PageId, PageRange};
 use proptest::prelude::*;
+use support::counting::{Counting, allocations};
 use support::faults::{demand, fetched, run};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// The pages among `accesses` that fault when whatever was fetched stays.
 fn faults(prefetcher: &mut impl Prefetcher, accesses: impl Iterator<Item = u64>) -> Vec<u64> {
@@ -355,6 +359,24 @@ fn used_pages_keep_a_stream_ahead_of_the_program() {
         }
     }
     assert_eq!(demand_faults, [0, 1]);
+}
+
+#[test]
+fn nothing_is_allocated_once_a_prefetcher_is_made() {
+    for &(name, _) in names() {
+        let mut prefetcher = with_tape(name, 64);
+        let mut plan = PrefetchPlan::with_capacity(200);
+        let before = allocations();
+        for i in 0..20_000_u64 {
+            let page = PageId(if i % 3 == 0 { i } else { i * i % 5000 });
+            let kinds = [FaultKind::Demand, FaultKind::Late, FaultKind::Used];
+            plan.clear();
+            prefetcher.fault(page, kinds[i as usize % 7 % 3], &mut plan);
+            prefetcher.access(PageId(page.0 + 1));
+            prefetcher.unused(PageId(page.0 + 2));
+        }
+        assert_eq!(allocations(), before, "{name}");
+    }
 }
 
 #[test]

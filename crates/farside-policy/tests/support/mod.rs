@@ -1,6 +1,7 @@
 //! Golden traces, and demand paging over a policy.
 #![allow(dead_code, reason = "not every test file uses all of it")]
 
+pub mod counting;
 pub mod faults;
 pub mod naive;
 
