@@ -1,34 +1,17 @@
 //! What holds for every replacement policy, whatever it prefers.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod support;
+
 use std::collections::HashMap;
 
-use farside_policy::replacement::{self, Arrival, Lirs, LirsOptions, ReplacementPolicy, Slot};
+use farside_policy::replacement::region::{MOST_REGIONS, RegionMap, RegionOptions};
+use farside_policy::replacement::{
+    self, Arrival, Lirs, LirsOptions, RegionSpecific, ReplacementPolicy, Slot,
+};
 use farside_trace::PageId;
 use proptest::prelude::*;
 use proptest::sample::Index;
-
-/// Counts the allocations of the calling thread.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on unchanged to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use support::counting::{Counting, allocations};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -44,6 +27,12 @@ fn policies() -> impl Iterator<Item = Box<dyn ReplacementPolicy>> {
 fn bounded_lirs() -> Box<dyn ReplacementPolicy> {
     let options = LirsOptions { most_ghosts: Some(2), ..LirsOptions::default() };
     Box::new(Lirs::with_options("lirs-bounded", options))
+}
+
+/// Many small regions, and epochs that end all the time.
+fn scattered_regions() -> Box<dyn ReplacementPolicy> {
+    let options = RegionOptions { steps: 8, restart: 2, patience: 1, ..RegionOptions::default() };
+    Box::new(RegionSpecific::with_options(RegionMap::by_gap(0, MOST_REGIONS), options))
 }
 
 #[test]
@@ -62,13 +51,13 @@ fn every_listed_name_makes_the_policy_of_that_name() {
 fn nothing_is_allocated_within_the_capacity() {
     const PAGES: usize = 1000;
     let bounded = policies().filter(|policy| !policy.name().starts_with("lirs"));
-    for mut policy in bounded.chain([bounded_lirs()]) {
+    for mut policy in bounded.chain([bounded_lirs(), scattered_regions()]) {
         policy.set_capacity(PAGES);
         let mut watched = Vec::with_capacity(PAGES);
         // Some pages come back after they had left, at different distances.
         let pages = (0..40 * PAGES as u64).map(|i| PageId(i.min(i * i % (5 * PAGES as u64))));
         let mut resident = vec![false; 40 * PAGES];
-        let before = ALLOCATIONS.get();
+        let before = allocations();
         for page in pages {
             if std::mem::replace(&mut resident[page.0 as usize], true) {
                 continue;
@@ -81,6 +70,7 @@ fn nothing_is_allocated_within_the_capacity() {
             }
             let slot = policy.insert(page, Arrival::Demand);
             policy.access(slot);
+            policy.prioritize(slot, (page.0 % 3) as u8);
             policy.watch(PAGES, &mut watched);
             for (_, slot) in watched.drain(..) {
                 policy.access(slot);
@@ -90,7 +80,7 @@ fn nothing_is_allocated_within_the_capacity() {
         let slot = policy.restore(victim);
         policy.remove(slot);
         while policy.victim().is_some() {}
-        assert_eq!(ALLOCATIONS.get(), before, "{}", policy.name());
+        assert_eq!(allocations(), before, "{}", policy.name());
     }
 }
 
@@ -99,6 +89,7 @@ enum Op {
     Insert(Arrival),
     Return(Index, bool),
     Access(Index),
+    Prioritize(Index, u8),
     Remove(Index),
     Victim,
     Refuse,
@@ -113,6 +104,7 @@ fn op() -> impl Strategy<Value = Op> {
         8 => arrival.prop_map(Op::Insert),
         4 => (any::<Index>(), any::<bool>()).prop_map(|(index, expected)| Op::Return(index, expected)),
         4 => any::<Index>().prop_map(Op::Access),
+        2 => (any::<Index>(), any::<u8>()).prop_map(|(index, p)| Op::Prioritize(index, p)),
         2 => any::<Index>().prop_map(Op::Remove),
         3 => Just(Op::Victim),
         1 => Just(Op::Refuse),
@@ -173,6 +165,11 @@ impl Resident {
                     self.policy.access(slot);
                 }
             }
+            Op::Prioritize(index, priority) => {
+                if let Some((_, slot)) = self.choose(index) {
+                    self.policy.prioritize(slot, priority);
+                }
+            }
             Op::Remove(index) => {
                 if let Some((page, slot)) = self.choose(index) {
                     self.policy.remove(slot);
@@ -202,7 +199,7 @@ impl Resident {
 proptest! {
     #[test]
     fn no_page_is_lost_or_doubled(ops in prop::collection::vec(op(), 0..150)) {
-        for policy in policies().chain([bounded_lirs()]) {
+        for policy in policies().chain([bounded_lirs(), scattered_regions()]) {
             let mut resident = Resident { policy, slots: HashMap::new() };
             for (fresh, op) in ops.iter().enumerate() {
                 resident.apply(op, PageId(fresh as u64));

@@ -13,6 +13,8 @@ const LISTS: usize = 3;
 #[derive(Clone, Debug)]
 enum Op {
     Insert(usize),
+    InsertOldest(usize),
+    Replace(Index),
     Move(Index, usize),
     Pop(usize),
     Release(Index),
@@ -21,6 +23,8 @@ enum Op {
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         4 => (0..LISTS).prop_map(Op::Insert),
+        2 => (0..LISTS).prop_map(Op::InsertOldest),
+        2 => any::<Index>().prop_map(Op::Replace),
         3 => (any::<Index>(), 0..LISTS).prop_map(|(slot, list)| Op::Move(slot, list)),
         2 => (0..LISTS).prop_map(Op::Pop),
         2 => any::<Index>().prop_map(Op::Release),
@@ -42,13 +46,21 @@ impl Pair {
     fn apply(&mut self, op: Op) {
         match op {
             Op::Insert(list) => {
-                let page = PageId(self.ever as u64);
-                let slot = self.pages.insert(page);
-                assert_eq!(self.in_use.insert(slot.0, page), None, "a slot in use was handed out");
-                self.ever += 1;
-                self.most = self.most.max(self.in_use.len());
-                assert!((slot.0 as usize) < self.most, "slots are dense");
+                let slot = self.new_slot();
                 self.push(list, slot);
+            }
+            Op::InsertOldest(list) => {
+                let slot = self.new_slot();
+                self.lists.push_oldest(list, slot);
+                self.order[list].push_front(slot);
+            }
+            Op::Replace(index) => {
+                let Some(listed) = self.choose(index) else { return };
+                let slot = self.new_slot();
+                self.lists.replace(listed, slot);
+                let places = self.order.iter_mut().flatten();
+                places.filter(|place| **place == listed).for_each(|place| *place = slot);
+                self.release(listed);
             }
             Op::Move(index, list) => {
                 let Some(slot) = self.choose(index) else { return };
@@ -72,6 +84,16 @@ impl Pair {
         }
     }
 
+    fn new_slot(&mut self) -> Slot {
+        let page = PageId(self.ever as u64);
+        let slot = self.pages.insert(page);
+        assert_eq!(self.in_use.insert(slot.0, page), None, "a slot in use was handed out");
+        self.ever += 1;
+        self.most = self.most.max(self.in_use.len());
+        assert!((slot.0 as usize) < self.most, "slots are dense");
+        slot
+    }
+
     fn push(&mut self, list: usize, slot: Slot) {
         self.lists.push_youngest(list, slot);
         self.order[list].push_back(slot);
@@ -80,6 +102,7 @@ impl Pair {
     fn release(&mut self, slot: Slot) {
         assert_eq!(Some(self.pages.release(slot)), self.in_use.remove(&slot.0));
         assert_eq!((self.pages.get(slot), self.lists.list_of(slot)), (None, None));
+        assert_eq!(self.lists.younger(slot), None);
     }
 
     fn forget_order(&mut self, slot: Slot) {
@@ -101,7 +124,9 @@ impl Pair {
             assert_eq!(self.lists.len(list), order.len());
             assert_eq!(self.lists.is_empty(list), order.is_empty());
             assert_eq!(self.lists.oldest(list), order.front().copied());
-            for &slot in order {
+            assert_eq!(self.lists.youngest(list), order.back().copied());
+            for (index, &slot) in order.iter().enumerate() {
+                assert_eq!(self.lists.younger(slot), order.get(index + 1).copied());
                 assert_eq!(self.lists.list_of(slot), Some(list));
                 assert_eq!(self.pages.get(slot), self.in_use.get(&slot.0).copied());
             }

@@ -1,27 +1,19 @@
 //! What the prefetchers fetch for sequential, interleaved and random accesses.
 
+mod support;
+
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use farside_policy::prefetch::{
-    self, FaultKind, FixedReadahead, LinuxWindow, PrefetchPlan, Prefetcher,
+    self, FaultKind, FixedReadahead, LinuxWindow, MAX_RUNS, PrefetchPlan, Prefetcher,
 };
 use farside_trace::{PageId, PageRange};
 use proptest::prelude::*;
+use support::counting::{Counting, allocations};
+use support::faults::{demand, fetched, run};
 
-/// The runs fetched with one fault.
-fn fetched(prefetcher: &mut impl Prefetcher, page: u64, kind: FaultKind) -> Vec<PageRange> {
-    let mut plan = PrefetchPlan::new();
-    prefetcher.fault(PageId(page), kind, &mut plan);
-    plan.runs().collect()
-}
-
-fn demand(prefetcher: &mut impl Prefetcher, page: u64) -> Vec<PageRange> {
-    fetched(prefetcher, page, FaultKind::Demand)
-}
-
-fn run(first: u64, count: u64) -> Vec<PageRange> {
-    vec![PageRange::new(PageId(first), count)]
-}
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// The pages among `accesses` that fault when whatever was fetched stays.
 fn faults(prefetcher: &mut impl Prefetcher, accesses: impl Iterator<Item = u64>) -> Vec<u64> {
@@ -109,13 +101,27 @@ fn settled() -> LinuxWindow {
     prefetcher
 }
 
+fn names() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    prefetch::NAMES.iter().chain(prefetch::OMNISCIENT)
+}
+
+/// A prefetcher with a tape of the pages from 0 to 999, if it needs one.
+fn with_tape(name: &str, max_pages: u32) -> Box<dyn Prefetcher> {
+    let tape = (0..1000).map(PageId);
+    prefetch::by_name_with_tape(name, max_pages, tape).expect("a listed prefetcher")
+}
+
 #[test]
 fn every_listed_name_makes_the_prefetcher_of_that_name() {
-    for &(name, description) in prefetch::NAMES {
-        assert_eq!(prefetch::by_name(name, 8).expect("a listed prefetcher").name(), name);
+    for &(name, description) in names() {
+        assert_eq!(with_tape(name, 8).name(), name);
         assert!(!description.is_empty() && !description.contains('\n'));
+        assert_eq!(prefetch::by_name(name, 8).is_none(), name == "tape");
     }
     assert!(prefetch::by_name("no such prefetcher", 8).is_none());
+    assert!(prefetch::by_name_with_tape("no such prefetcher", 8, []).is_none());
+    let twice = |name| names().filter(|(other, _)| *other == name).count();
+    assert!(names().all(|(name, _)| twice(*name) == 1));
 }
 
 #[test]
@@ -355,6 +361,60 @@ fn used_pages_keep_a_stream_ahead_of_the_program() {
     assert_eq!(demand_faults, [0, 1]);
 }
 
+#[test]
+fn nothing_is_allocated_once_a_prefetcher_is_made() {
+    for &(name, _) in names() {
+        let mut prefetcher = with_tape(name, 64);
+        let mut plan = PrefetchPlan::with_capacity(200);
+        let before = allocations();
+        for i in 0..20_000_u64 {
+            let page = PageId(if i % 3 == 0 { i } else { i * i % 5000 });
+            let kinds = [FaultKind::Demand, FaultKind::Late, FaultKind::Used];
+            plan.clear();
+            prefetcher.fault(page, kinds[i as usize % 7 % 3], &mut plan);
+            prefetcher.access(PageId(page.0 + 1));
+            prefetcher.unused(PageId(page.0 + 2));
+        }
+        assert_eq!(allocations(), before, "{name}");
+    }
+}
+
+#[test]
+fn a_plan_takes_as_many_runs_as_it_has_room_for() {
+    for (mut plan, most) in [
+        (PrefetchPlan::new(), MAX_RUNS),
+        (PrefetchPlan::with_capacity(1), MAX_RUNS),
+        (PrefetchPlan::with_capacity(MAX_RUNS + 3), MAX_RUNS + 3),
+    ] {
+        assert!(plan.is_empty());
+        plan.touch_resident();
+        for cleared in [false, true] {
+            if cleared {
+                plan.clear();
+            }
+            assert_eq!((plan.runs().count(), plan.touches_resident()), (0, !cleared));
+            let taken = (0..1000).take_while(|i| plan.push(PageRange::new(PageId(10 * i), 2)));
+            assert_eq!(taken.count(), most);
+            assert!(plan.push(PageRange::new(PageId(0), 0)), "an empty run takes no room");
+            assert!(plan.runs().enumerate().all(|(i, run)| run.first.0 == 10 * i as u64));
+            assert_eq!(plan.runs().count(), most);
+            let last = 10 * (most as u64 - 1);
+            assert!(plan.push_page(PageId(last + 2)) && !plan.push_page(PageId(5)));
+            assert_eq!(plan.runs().last(), Some(PageRange::new(PageId(last), 3)));
+        }
+    }
+}
+
+#[test]
+fn neighbouring_pages_make_one_run() {
+    let mut plan = PrefetchPlan::new();
+    assert!(
+        [5, 6, 4, 8, u64::MAX - 1, u64::MAX, 0].map(PageId).map(|p| plan.push_page(p)) == [true; 7]
+    );
+    let expected = [(4, 3), (8, 1), (u64::MAX - 1, 1), (0, 1)];
+    assert!(plan.runs().eq(expected.map(|(first, count)| PageRange::new(PageId(first), count))));
+}
+
 fn likely_page() -> impl Strategy<Value = u64> {
     prop_oneof![0..40_u64, u64::MAX - 40..=u64::MAX, 1_000..1_400_u64, any::<u64>()]
 }
@@ -362,17 +422,22 @@ fn likely_page() -> impl Strategy<Value = u64> {
 proptest! {
     #[test]
     fn plans_stay_within_the_limit_and_the_page_numbers(
-        calls in prop::collection::vec((likely_page(), 0..5_u8, 1..20_u64), 0..80),
+        calls in prop::collection::vec((likely_page(), 0..6_u8, 1..20_u64), 0..80),
         max in prop_oneof![0..80_u32, Just(u32::MAX)],
     ) {
-        for &(name, _) in prefetch::NAMES {
-            let mut prefetcher = prefetch::by_name(name, max).unwrap();
+        // A graph allocates for as many pages as it may ask for.
+        for &(name, _) in names().filter(|(name, _)| *name != "proximity" || max < 100) {
+            let mut prefetcher = with_tape(name, max);
             for &(start, call, length) in &calls {
                 for page in (start..start.saturating_add(length)).map(PageId) {
                     let kind = match call {
                         0 | 1 => FaultKind::Demand,
                         2 => FaultKind::Late,
                         3 => FaultKind::Used,
+                        5 => {
+                            prefetcher.access(page);
+                            continue;
+                        }
                         _ => {
                             prefetcher.unused(page);
                             continue;

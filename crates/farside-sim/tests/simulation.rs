@@ -123,8 +123,8 @@ proptest! {
     fn counts_hold_together(
         accesses in accesses(),
         pages in 1..80_usize,
-        policy in prop::sample::select(vec!["fifo", "second-chance", "lru", "2q", "arc", "lirs"]),
-        prefetcher in prop::sample::select(vec!["none", "readahead", "linux"]),
+        policy in prop::sample::select(vec!["fifo", "second-chance", "lru", "2q", "arc", "lirs", "clock-pro", "region"]),
+        prefetcher in prop::sample::select(vec!["none", "readahead", "linux", "leap", "proximity"]),
     ) {
         let mut sweep = Sweep::new(&[setup(policy, prefetcher, pages)], COSTS).unwrap();
         sweep.feed(&accesses);

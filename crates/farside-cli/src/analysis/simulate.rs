@@ -161,7 +161,9 @@ fn known() -> String {
     let clairvoyant = CLAIRVOYANT.iter().map(|(name, ..)| *name).collect();
     let policies =
         [names(replacement::NAMES), names(replacement::OMNISCIENT), clairvoyant].concat();
-    let prefetchers = names(prefetch::NAMES);
+    let mut prefetchers = [names(prefetch::NAMES), names(prefetch::OMNISCIENT)].concat();
+    // A tape has to be made first.
+    prefetchers.retain(|name| prefetch::by_name(name, 1).is_some());
     format!("policies: {}; prefetchers: {}", policies.join(", "), prefetchers.join(", "))
 }
 

@@ -4,16 +4,28 @@
 //! searches.
 
 mod fixed;
+mod leap;
 mod linux;
 mod none;
+mod plan;
+mod proximity;
 mod registry;
+mod spatial;
+mod swap_cluster;
+mod tape;
 
 pub use fixed::FixedReadahead;
+pub use leap::{AccessHistory, Leap, LeapOptions};
 pub use linux::LinuxWindow;
 pub use none::NoPrefetch;
-pub use registry::{NAMES, by_name};
+pub use plan::{MAX_RUNS, PrefetchPlan};
+pub use proximity::{Proximity, ProximityOptions};
+pub use registry::{NAMES, OMNISCIENT, by_name, by_name_with_tape};
+pub use spatial::{Spatial, SpatialOptions};
+pub use swap_cluster::SwapCluster;
+pub use tape::{Tape, TapeOptions};
 
-use farside_trace::{PageId, PageRange};
+use farside_trace::PageId;
 
 /// What kind of fault a prefetcher is told of.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,49 +38,6 @@ pub enum FaultKind {
     Used,
 }
 
-/// Upper bound on the number of separate runs in one [`PrefetchPlan`].
-pub const MAX_RUNS: usize = 16;
-
-/// The pages that a prefetcher wants fetched along with a fault, most urgent first.
-///
-/// It is only a wish: pages that are resident, on their way, outside the live part of the far region
-/// or over the budget are left out by the pager.
-#[derive(Clone, Debug, Default)]
-pub struct PrefetchPlan {
-    runs: [Option<PageRange>; MAX_RUNS],
-    len: usize,
-}
-
-impl PrefetchPlan {
-    /// A plan without pages.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Removes all runs.
-    pub fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    /// Adds a run; empty runs and those over [`MAX_RUNS`] are dropped.
-    pub fn push(&mut self, run: PageRange) {
-        if !run.is_empty() && self.len < MAX_RUNS {
-            self.runs[self.len] = Some(run);
-            self.len += 1;
-        }
-    }
-
-    /// The runs in order of urgency.
-    pub fn runs(&self) -> impl Iterator<Item = PageRange> + '_ {
-        self.runs[..self.len].iter().flatten().copied()
-    }
-
-    /// Whether nothing is to be fetched.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-}
-
 /// Foresees page accesses.
 pub trait Prefetcher: Send {
     /// The name a user selects the prefetcher by.
@@ -77,6 +46,20 @@ pub trait Prefetcher: Send {
     /// `page` faulted; adds to `plan` what to fetch besides `page` itself.
     fn fault(&mut self, page: PageId, kind: FaultKind, plan: &mut PrefetchPlan);
 
+    /// `page`, which is resident, was accessed without a fault. Told as far as accesses can be
+    /// seen: in a simulation all of them, in a run hardly any. A fault is an access too, but told
+    /// only as such.
+    fn access(&mut self, page: PageId) {
+        let _ = page;
+    }
+
+    /// Most pages that may be resident, or on their way, having been asked for by this prefetcher
+    /// and not been touched, when local memory holds `local_pages` pages. The caller leaves out of
+    /// a plan what would be more.
+    fn most_unused(&self, local_pages: u64) -> u64 {
+        local_pages
+    }
+
     /// A page this prefetcher had asked for left memory, or was freed, without having been touched,
     /// as far as is known.
     fn unused(&mut self, page: PageId) {
@@ -84,7 +67,7 @@ pub trait Prefetcher: Send {
     }
 }
 
-impl<F: Prefetcher + ?Sized> Prefetcher for Box<F> {
+impl<P: Prefetcher + ?Sized> Prefetcher for Box<P> {
     fn name(&self) -> &'static str {
         (**self).name()
     }
@@ -93,7 +76,21 @@ impl<F: Prefetcher + ?Sized> Prefetcher for Box<F> {
         (**self).fault(page, kind, plan);
     }
 
+    fn access(&mut self, page: PageId) {
+        (**self).access(page);
+    }
+
+    fn most_unused(&self, local_pages: u64) -> u64 {
+        (**self).most_unused(local_pages)
+    }
+
     fn unused(&mut self, page: PageId) {
         (**self).unused(page);
     }
+}
+
+/// So many thousandths of `pages`.
+const fn share(pages: u64, permille: u64) -> u64 {
+    let share = pages as u128 * permille as u128 / 1000;
+    if share > u64::MAX as u128 { u64::MAX } else { share as u64 }
 }

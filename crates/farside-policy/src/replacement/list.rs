@@ -131,18 +131,25 @@ impl<const N: usize> Lists<N> {
         self.links.reserve_exact(slots.saturating_sub(self.links.len()));
     }
 
-    /// Puts `slot` at the young end of `list`.
-    ///
-    /// # Panics
-    /// If the slot is in a list, or there is no such list.
+    /// Makes sure that there is a link for `slot`, and that it is in no list.
     #[track_caller]
-    pub fn push_youngest(&mut self, list: usize, slot: Slot) {
+    fn unlisted(&mut self, slot: Slot) -> usize {
         assert!(self.list_of(slot).is_none(), "slot {} is already in a list", slot.0);
         let index = slot.0 as usize;
         if index >= self.links.len() {
             let unlisted = Link { older: NONE, younger: NONE, list: UNLISTED };
             self.links.resize(index + 1, unlisted);
         }
+        index
+    }
+
+    /// Puts `slot` at the young end of `list`.
+    ///
+    /// # Panics
+    /// If the slot is in a list, or there is no such list.
+    #[track_caller]
+    pub fn push_youngest(&mut self, list: usize, slot: Slot) {
+        let index = self.unlisted(slot);
         let ends = &mut self.ends[list];
         let older = std::mem::replace(&mut ends.youngest, slot.0);
         ends.len += 1;
@@ -150,6 +157,44 @@ impl<const N: usize> Lists<N> {
         match self.links.get_mut(older as usize) {
             Some(link) => link.younger = slot.0,
             None => ends.oldest = slot.0,
+        }
+    }
+
+    /// Puts `slot` at the old end of `list`.
+    ///
+    /// # Panics
+    /// If the slot is in a list, or there is no such list.
+    #[track_caller]
+    pub fn push_oldest(&mut self, list: usize, slot: Slot) {
+        let index = self.unlisted(slot);
+        let ends = &mut self.ends[list];
+        let younger = std::mem::replace(&mut ends.oldest, slot.0);
+        ends.len += 1;
+        self.links[index] = Link { older: NONE, younger, list: list as u8 };
+        match self.links.get_mut(younger as usize) {
+            Some(link) => link.older = slot.0,
+            None => ends.youngest = slot.0,
+        }
+    }
+
+    /// Puts `slot` in the place of `listed`, which is in no list afterwards.
+    ///
+    /// # Panics
+    /// If `slot` is in a list, or `listed` in none.
+    #[track_caller]
+    pub fn replace(&mut self, listed: Slot, slot: Slot) {
+        let Some(list) = self.list_of(listed) else { panic!("slot {} is in no list", listed.0) };
+        let index = self.unlisted(slot);
+        let link = self.links[listed.0 as usize];
+        self.links[index] = link;
+        self.links[listed.0 as usize].list = UNLISTED;
+        match self.links.get_mut(link.older as usize) {
+            Some(older) => older.younger = slot.0,
+            None => self.ends[list].oldest = slot.0,
+        }
+        match self.links.get_mut(link.younger as usize) {
+            Some(younger) => younger.older = slot.0,
+            None => self.ends[list].youngest = slot.0,
         }
     }
 
@@ -207,6 +252,13 @@ impl<const N: usize> Lists<N> {
         (youngest != NONE).then_some(Slot(youngest))
     }
 
+    /// The slot that is next younger than `slot` in the list it is in.
+    pub fn younger(&self, slot: Slot) -> Option<Slot> {
+        self.list_of(slot)?;
+        let younger = self.links[slot.0 as usize].younger;
+        (younger != NONE).then_some(Slot(younger))
+    }
+
     /// The list that `slot` is in.
     pub fn list_of(&self, slot: Slot) -> Option<usize> {
         let list = self.links.get(slot.0 as usize)?.list;
@@ -225,11 +277,7 @@ impl<const N: usize> Lists<N> {
 
     /// The slots in `list`, oldest first.
     pub fn iter(&self, list: usize) -> impl Iterator<Item = Slot> + '_ {
-        let younger = |slot: &Slot| {
-            let younger = self.links[slot.0 as usize].younger;
-            (younger != NONE).then_some(Slot(younger))
-        };
-        std::iter::successors(self.oldest(list), younger)
+        std::iter::successors(self.oldest(list), |slot| self.younger(*slot))
     }
 }
 

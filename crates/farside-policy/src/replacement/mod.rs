@@ -5,22 +5,32 @@
 
 mod arc;
 mod clock;
+mod clock_pro;
+mod eden;
 mod fifo;
 mod ghost;
 mod lirs;
 pub mod list;
 mod lru;
+mod priority;
+pub mod region;
 mod registry;
+mod s3_fifo;
 mod second_chance;
 mod two_queue;
 
 pub use arc::Arc;
 pub use clock::Clock;
+pub use clock_pro::{ClockPro, ClockProOptions};
+pub use eden::{Eden, EdenOptions, MOST_GENERATIONS};
 pub use fifo::Fifo;
 pub use ghost::Ghosts;
 pub use lirs::{Lirs, LirsOptions};
 pub use lru::{Lru, Mru};
+pub use priority::{MOST_PRIORITIES, Priority};
+pub use region::RegionSpecific;
 pub use registry::{NAMES, OMNISCIENT, by_name};
+pub use s3_fifo::{S3Fifo, S3FifoOptions};
 pub use second_chance::SecondChance;
 pub use two_queue::TwoQueue;
 
@@ -70,6 +80,13 @@ pub trait ReplacementPolicy: Send {
     /// The resident page at `slot` was accessed.
     fn access(&mut self, slot: Slot);
 
+    /// The program asks for the resident page at `slot` to be evicted sooner than those of lower
+    /// priorities; 0 is the lowest, and every page has it at first (Eden's `ev_prio`). Policies
+    /// without priorities ignore it.
+    fn prioritize(&mut self, slot: Slot, priority: u8) {
+        let _ = (slot, priority);
+    }
+
     /// The page at `slot` is no longer resident although the policy did not choose it (the program
     /// freed it).
     fn remove(&mut self, slot: Slot);
@@ -117,6 +134,10 @@ impl<P: ReplacementPolicy + ?Sized> ReplacementPolicy for Box<P> {
 
     fn access(&mut self, slot: Slot) {
         (**self).access(slot);
+    }
+
+    fn prioritize(&mut self, slot: Slot, priority: u8) {
+        (**self).prioritize(slot, priority);
     }
 
     fn remove(&mut self, slot: Slot) {

@@ -1,7 +1,8 @@
 //! Replacement policies by the name a user selects them by.
 
 use super::{
-    Arc, Clock, Fifo, Lirs, LirsOptions, Lru, Mru, ReplacementPolicy, SecondChance, TwoQueue,
+    Arc, Clock, ClockPro, Eden, Fifo, Lirs, LirsOptions, Lru, Mru, Priority, RegionSpecific,
+    ReplacementPolicy, S3Fifo, SecondChance, TwoQueue,
 };
 
 /// Name and one-line description of every policy that works with the accesses a run can see.
@@ -10,7 +11,8 @@ pub const NAMES: &[(&str, &str)] = &[
     ("second-chance", "evict in order of arrival, but spare pages used while about to leave"),
 ];
 
-/// The same for policies that have to see every access, as in a simulation.
+/// The same for policies that have to see every access, as in a simulation, or to be told of
+/// priorities.
 pub const OMNISCIENT: &[(&str, &str)] = &[
     ("lru", "evict what was not used for longest"),
     ("mru", "evict what was used last"),
@@ -20,6 +22,11 @@ pub const OMNISCIENT: &[(&str, &str)] = &[
     ("arc", "ARC: recency and frequency, balanced by hits on what left"),
     ("lirs", "LIRS: evict by the time between the last two uses; repeats ignored"),
     ("lirs-dup", "LIRS, with every reference counted"),
+    ("clock-pro", "CLOCK-Pro: LIRS by reference bits; the share of pages that leave next adapts"),
+    ("priority", "evict what the program gave the highest priority, in order of arrival"),
+    ("eden", "Eden's timestamped lists: LRU in a few steps, with priorities"),
+    ("region", "LRU or MRU for each region of the address space, and memory where it helps most"),
+    ("s3-fifo", "S3-FIFO: a small queue that most pages leave from, and a main one"),
 ];
 
 /// A new policy with its default parameters, or `None` if none has that name.
@@ -38,6 +45,11 @@ pub fn by_name(name: &str) -> Option<Box<dyn ReplacementPolicy>> {
             "lirs-dup",
             LirsOptions { repeats_count: true, ..LirsOptions::default() },
         )),
+        "clock-pro" => Box::new(ClockPro::new()),
+        "eden" => Box::new(Eden::new()),
+        "priority" => Box::new(Priority::new()),
+        "region" => Box::new(RegionSpecific::new()),
+        "s3-fifo" => Box::new(S3Fifo::new()),
         _ => return None,
     })
 }

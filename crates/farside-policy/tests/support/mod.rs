@@ -1,4 +1,9 @@
 //! Golden traces, and demand paging over a policy.
+#![allow(dead_code, reason = "not every test file uses all of it")]
+
+pub mod counting;
+pub mod faults;
+pub mod naive;
 
 use std::collections::HashMap;
 use std::fs;
@@ -138,14 +143,17 @@ impl<P: ReplacementPolicy> Paging<P> {
         Some(victim)
     }
 
+    /// The policy, as it is after what was referenced.
+    pub fn into_policy(self) -> P {
+        self.policy
+    }
+
     /// The pages the policy began to watch with the last miss.
-    #[allow(dead_code, reason = "not every test file looks at watched pages")]
     pub fn watched(&self) -> impl Iterator<Item = PageId> + '_ {
         self.watched.iter().map(|&(page, _)| page)
     }
 }
 
-#[allow(dead_code, reason = "not every test file counts misses")]
 pub fn misses(policy: impl ReplacementPolicy, capacity: usize, trace: &[PageId]) -> usize {
     let mut paging = Paging::new(policy, capacity);
     trace.iter().filter(|&&page| paging.reference(page).is_some()).count()

@@ -113,6 +113,9 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
     /// An empty memory.
     pub fn new(mut policy: P, prefetcher: F, memory: Memory, costs: Costs) -> Self {
         policy.set_capacity(memory.pages);
+        let most_unused = prefetcher.most_unused(memory.pages as u64);
+        let most_unused = usize::try_from(most_unused).unwrap_or(usize::MAX);
+        let memory = Memory { most_unused: memory.most_unused.min(most_unused), ..memory };
         Self {
             policy,
             prefetcher,
@@ -157,6 +160,7 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
             State::Resident { slot, unused } => {
                 if seen {
                     self.policy.access(slot);
+                    self.prefetcher.access(access.page);
                 }
                 if unused {
                     self.use_prefetched(access);
@@ -237,7 +241,20 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
         let plan = std::mem::take(&mut self.plan);
         let mut left = self.memory.most_foreseen;
         for run in plan.runs() {
+            if plan.touches_resident() {
+                self.touch(run);
+            }
             left = self.send_for(run, left);
+        }
+        self.plan = plan;
+    }
+
+    /// Tells the policy that the resident pages of `run` are about to be used (PATH section 4.3).
+    fn touch(&mut self, run: PageRange) {
+        for page in run.pages() {
+            if let State::Resident { slot, .. } = self.residence.state(page) {
+                self.policy.access(slot);
+            }
         }
     }
 

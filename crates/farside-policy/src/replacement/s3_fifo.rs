@@ -1,0 +1,201 @@
+//! S3-FIFO (Yang et al., SOSP 2023, algorithm 1).
+
+use farside_trace::PageId;
+
+use super::ghost::Ghosts;
+use super::list::{Lists, SlotPages};
+use super::{Arrival, ReplacementPolicy, Slot};
+
+/// Pages on probation, in order of arrival: S.
+const SMALL: usize = 0;
+
+/// Pages that proved useful, in order of their last promotion or reprieve: M.
+const MAIN: usize = 1;
+
+/// The only list of ghosts, what left [`SMALL`], in that order: G.
+const OUT: usize = 0;
+
+/// Most uses that are counted: two bits.
+const MOST_USES: u8 = 3;
+
+/// Uses of a page that nobody has referenced yet; the first reference makes it a page with none.
+const UNREFERENCED: u8 = u8::MAX;
+
+/// The parameters of the paper.
+#[derive(Copy, Clone, Debug)]
+pub struct S3FifoOptions {
+    /// Share of the memory for pages on probation, in thousandths, rounded up; at least one page.
+    pub small_permille: usize,
+    /// Uses after its arrival that keep a page which is about to leave probation.
+    pub uses_to_stay: u8,
+}
+
+impl Default for S3FifoOptions {
+    /// As in the paper: 10 %, and used more than once.
+    fn default() -> Self {
+        Self { small_permille: 100, uses_to_stay: 2 }
+    }
+}
+
+/// Lets most pages leave soon after they came, and keeps those that are used meanwhile or come
+/// back.
+///
+/// New pages enter a small queue. Its oldest page moves to the main queue if it was used more than
+/// once, and else leaves and is remembered; as many pages are remembered as the main queue holds.
+/// A remembered page that comes back enters the main queue, whose oldest page gets another round
+/// for each use that was counted, up to three. Pages leave from the small queue while it has its
+/// share or more, and else from the main queue. A use only counts up; no use moves a page.
+///
+/// Choices beyond that: when a page that moves to the main queue finds it full, the page that
+/// leaves for it is the victim, and the small queue gives up none besides. The reference that
+/// brings a page is not counted as a use, and so neither is the first reference to a prefetched
+/// page.
+#[derive(Clone, Debug)]
+pub struct S3Fifo {
+    options: S3FifoOptions,
+    pages: SlotPages,
+    queues: Lists<2>,
+    ghosts: Ghosts<1>,
+    /// By slot: uses since the page entered its queue, at most [`MOST_USES`], or [`UNREFERENCED`].
+    uses: Vec<u8>,
+    /// Pages from which on the small queue gives pages up.
+    small: usize,
+    main: usize,
+}
+
+impl S3Fifo {
+    /// A policy without pages, with the parameters of the paper.
+    pub fn new() -> Self {
+        Self::with_options(S3FifoOptions::default())
+    }
+
+    /// A policy without pages.
+    pub fn with_options(options: S3FifoOptions) -> Self {
+        Self {
+            options,
+            pages: SlotPages::new(),
+            queues: Lists::new(),
+            ghosts: Ghosts::default(),
+            uses: Vec::new(),
+            small: 1,
+            main: 0,
+        }
+    }
+
+    fn add(&mut self, page: PageId, queue: usize, uses: u8) -> Slot {
+        let slot = self.pages.insert(page);
+        self.queues.push_youngest(queue, slot);
+        let index = slot.0 as usize;
+        if index >= self.uses.len() {
+            self.uses.resize(index + 1, 0);
+        }
+        self.uses[index] = uses;
+        slot
+    }
+
+    /// How often the page at `slot` was used besides its first reference.
+    fn uses(&self, slot: Slot) -> u8 {
+        match self.uses[slot.0 as usize] {
+            UNREFERENCED => 0,
+            uses => uses,
+        }
+    }
+
+    /// Takes the oldest page out of the small queue; `None` if it moved on and nothing left for it.
+    fn leave_small(&mut self) -> Option<PageId> {
+        let slot = self.queues.pop_oldest(SMALL)?;
+        if self.uses(slot) < self.options.uses_to_stay {
+            let page = self.pages.release(slot);
+            self.remember(page);
+            return Some(page);
+        }
+        let full = self.queues.len(MAIN) >= self.main;
+        let victim = if full { self.leave_main() } else { None };
+        self.uses[slot.0 as usize] = 0;
+        self.queues.push_youngest(MAIN, slot);
+        victim
+    }
+
+    /// Takes the first page without uses out of the main queue, and a use from each one before it.
+    fn leave_main(&mut self) -> Option<PageId> {
+        loop {
+            let slot = self.queues.oldest(MAIN)?;
+            let uses = self.uses(slot);
+            if uses == 0 {
+                self.queues.remove(slot);
+                return Some(self.pages.release(slot));
+            }
+            self.uses[slot.0 as usize] = uses - 1;
+            self.queues.make_youngest(slot);
+        }
+    }
+
+    fn remember(&mut self, page: PageId) {
+        self.ghosts.push_youngest(OUT, page);
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        while self.ghosts.len(OUT) > self.main {
+            self.ghosts.pop_oldest(OUT);
+        }
+    }
+}
+
+impl Default for S3Fifo {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ReplacementPolicy for S3Fifo {
+    fn name(&self) -> &'static str {
+        "s3-fifo"
+    }
+
+    fn set_capacity(&mut self, pages: usize) {
+        let share = pages.saturating_mul(self.options.small_permille).div_ceil(1000);
+        self.small = share.clamp(1, pages.max(1));
+        self.main = pages.saturating_sub(self.small);
+        self.pages.reserve(pages);
+        self.queues.reserve(pages);
+        self.uses.reserve_exact(pages.saturating_sub(self.uses.len()));
+        self.ghosts.reserve(self.main + 1);
+        self.trim();
+    }
+
+    fn insert(&mut self, page: PageId, arrival: Arrival) -> Slot {
+        let queue = if self.ghosts.remove(page).is_some() { MAIN } else { SMALL };
+        self.add(page, queue, if arrival == Arrival::Prefetch { UNREFERENCED } else { 0 })
+    }
+
+    fn access(&mut self, slot: Slot) {
+        let uses = &mut self.uses[slot.0 as usize];
+        *uses = if *uses == UNREFERENCED { 0 } else { (*uses + 1).min(MOST_USES) };
+    }
+
+    fn remove(&mut self, slot: Slot) {
+        self.queues.remove(slot);
+        self.pages.release(slot);
+    }
+
+    fn victim(&mut self) -> Option<PageId> {
+        while !self.pages.is_empty() {
+            let from_small = self.queues.len(SMALL) >= self.small || self.queues.is_empty(MAIN);
+            let victim = if from_small { self.leave_small() } else { self.leave_main() };
+            if victim.is_some() {
+                return victim;
+            }
+        }
+        None
+    }
+
+    fn restore(&mut self, page: PageId) -> Slot {
+        let queue = if self.ghosts.remove(page).is_some() { SMALL } else { MAIN };
+        self.add(page, queue, 0)
+    }
+
+    fn len(&self) -> usize {
+        self.pages.len()
+    }
+}
