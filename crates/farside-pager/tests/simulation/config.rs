@@ -119,7 +119,15 @@ impl Config {
         let region = r.pick(&[64, 64, 96, 128, 256, 1040]);
         Self {
             policy: r.pick(&["fifo", "second-chance"]),
-            prefetcher: r.pick(&["none", "readahead", "linux", "linux"]),
+            prefetcher: r.pick(&[
+                "none",
+                "readahead",
+                "linux",
+                "linux",
+                "linux-swap",
+                "leap",
+                "spatial",
+            ]),
             readahead: r.pick(&[2, 8, 32]),
             limit: if r.permille(700) { r.between(8, 20) } else { r.between(8, 64) },
             region,
