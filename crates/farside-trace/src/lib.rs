@@ -1,7 +1,17 @@
 //! Pages, page traces and their file formats.
 
+mod access;
+mod error;
+mod file;
+mod metadata;
 mod page;
 mod reader;
 
+pub use access::{Access, Block, Mapping, MappingChange, MappingEvent};
+pub use error::TraceError;
+pub use file::{
+    BLOCK_ACCESSES, Cut, MAX_METADATA_BYTES, MAX_NAME_BYTES, Summary, TraceWriter, VERSION,
+};
+pub use metadata::{Filter, Metadata};
 pub use page::{PAGE_SHIFT, PAGE_SIZE, PageId, PageRange};
-pub use reader::{TraceError, TraceFormat, TraceReader};
+pub use reader::{Accesses, Record, Records, TraceFormat, TraceReader};

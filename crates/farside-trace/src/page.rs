@@ -8,7 +8,7 @@ pub const PAGE_SIZE: usize = 1 << PAGE_SHIFT;
 
 /// A page number: in the pager the index of a page of the far region, in a trace the address of an
 /// access divided by [`PAGE_SIZE`].
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageId(pub u64);
 
 /// `count` consecutive pages, the lowest of which is `first`.
