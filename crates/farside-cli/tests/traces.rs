@@ -180,6 +180,10 @@ fn bad_command_lines_and_files_end_with_code_2() {
         (vec!["export", &text(&damaged), "-o", &csv], vec!["damaged.fpt", "at byte", "checksum"]),
         (vec!["export", &text(&lackey), "-o", &csv], vec!["cannot tell the trace format"]),
         (vec!["export", "--to", "oracle-general", &text(&trace), "-o", "-"], vec!["regular file"]),
+        (
+            vec!["export", "--to", "oracle-general", &text(&trace), "-o", "/dev/null"],
+            vec!["/dev/null: oracle-general has to go to a regular file"],
+        ),
     ] {
         assert_refused(farside.command(&arguments), 2, &words);
         for output in [&fpt, &csv] {

@@ -147,15 +147,8 @@ fn open(input: &Path) -> Result<(TraceReader, Option<u64>), Failure> {
 
 fn sink(target: Target, output: &Path, metadata: &Metadata) -> Result<Box<dyn Export>, Failure> {
     let standard = output == Path::new(files::STANDARD);
-    let regular = |file: &std::fs::File| file.metadata().is_ok_and(|data| data.is_file());
     if target == Target::OracleGeneral {
-        let file = if standard { None } else { Some(files::create(output)?) };
-        let Some(file) = file.filter(regular) else {
-            return Err(Failure::usage(format!(
-                "-o {}: oracle-general has to go to a regular file",
-                output.display()
-            )));
-        };
+        let file = files::create_regular(output, "oracle-general has to go to a regular file")?;
         return OracleExport::new(file, metadata.page_shift, output)
             .map(|export| Box::new(export) as Box<dyn Export>)
             .map_err(|error| failure(&error));

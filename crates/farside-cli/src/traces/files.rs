@@ -53,6 +53,9 @@ impl Input {
 
 /// Refuses to write the file that is read.
 pub fn refuse_same(input: &Path, output: &Path) -> Result<(), Failure> {
+    if output == Path::new(STANDARD) {
+        return Ok(());
+    }
     let identity = |path| fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
     if identity(input).is_some_and(|input| identity(output) == Some(input)) {
         let name = output.display();
@@ -61,20 +64,31 @@ pub fn refuse_same(input: &Path, output: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Creates or empties a file, for writing and reading.
+/// Creates or empties a file.
 pub fn create(path: &Path) -> Result<File, Failure> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(path)
-        .map_err(|error| Failure::usage(format!("-o {}: cannot create: {error}", path.display())))
+    File::create(path).map_err(|error| uncreated(path, &error))
+}
+
+/// Creates or empties a regular file that is written and read; `why` it has to be one.
+pub fn create_regular(path: &Path, why: &str) -> Result<File, Failure> {
+    let other = || Failure::usage(format!("-o {}: {why}", path.display()));
+    let there = fs::metadata(path).is_ok_and(|data| !data.is_file());
+    if there || path == Path::new(STANDARD) {
+        return Err(other());
+    }
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).write(true).create(true).truncate(true).open(path);
+    opened.map_err(|error| uncreated(path, &error))
+}
+
+fn uncreated(path: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!("-o {}: cannot create: {error}", path.display()))
 }
 
 /// Removes an output that is worth nothing. What is not a regular file is left alone.
 pub fn discard(path: &Path) {
-    if fs::metadata(path).is_ok_and(|data| data.is_file()) {
+    let regular = fs::metadata(path).is_ok_and(|data| data.is_file());
+    if regular && path != Path::new(STANDARD) {
         let _ = fs::remove_file(path);
     }
 }
