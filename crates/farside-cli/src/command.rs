@@ -13,6 +13,7 @@ use farside_policy::{prefetch, replacement};
 
 use crate::analysis::{analyze, path, simulate};
 use crate::options::{Given, Layer, Options, Origin};
+use crate::traces::{export, import};
 use crate::{Failure, bench, doctor, generate, node, run, top};
 
 const STYLES: Styles = Styles::styled()
@@ -57,6 +58,12 @@ enum Verb {
     Simulate(simulate::SimulateArguments),
     /// Count what PATH's page access tracking hardware would record of a page trace.
     Path(path::PathArguments),
+    /// Turn another tool's trace of memory accesses into Farside's own format.
+    #[command(after_long_help = import::help())]
+    Import(import::ImportArguments),
+    /// Turn a trace into another program's format.
+    #[command(after_long_help = export::help())]
+    Export(export::ExportArguments),
     /// Measure this machine, and what Farside makes of it.
     Bench(bench::BenchArgs),
     /// Serve far pages; started by `farside run`.
@@ -193,6 +200,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Analyze(arguments) => analyze::analyze(&arguments),
         Verb::Simulate(arguments) => simulate::simulate(&arguments),
         Verb::Path(arguments) => path::path(&arguments),
+        Verb::Import(arguments) => import::import(&arguments),
+        Verb::Export(arguments) => export::export(&arguments),
         Verb::Bench(arguments) => Ok(bench::run(arguments)),
         Verb::Node(arguments) => node::node(&arguments),
         Verb::Completions { shell } => generate::completions(shell),

@@ -17,7 +17,6 @@ pub fn golden(test: &str) -> Option<PathBuf> {
         Some(folder) => Some(PathBuf::from(folder)),
         None => std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
             .ancestors()
-            .chain([std::path::Path::new("/work")])
             .map(|folder| folder.join("shared/golden"))
             .find(|folder| folder.is_dir()),
     };
