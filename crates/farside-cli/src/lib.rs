@@ -1,6 +1,8 @@
-//! The `farside` command: programs on far memory, and what a user needs around that.
+//! The `farside` command: programs on far memory, what they do with their memory, and what a user
+//! needs around that.
 
 pub mod bench;
+pub mod capture;
 mod command;
 pub mod doctor;
 mod failure;
