@@ -397,8 +397,11 @@ static void on_call_end(qemu_plugin_id_t id, unsigned int vcpu, int64_t number, 
 {
     struct lane *lane = lanes[vcpu];
     (void)id;
-    if (replaces_program(number))
+    if (replaces_program(number)) {
+        if (muted)
+            __atomic_sub_fetch(&stream->fork_execs, 1, __ATOMIC_RELAXED);
         send(lane, MESSAGE_NO_EXEC, NULL, 0, "", 0);
+    }
     if (muted || !changes_space(number) || (result < 0 && result >= -4095))
         return;
     char name[NAME_BYTES];

@@ -83,7 +83,7 @@ struct stream {
     uint64_t attached;         /* by the writer: it is there */
     uint64_t threads;          /* numbers given to threads */
     uint64_t forks;            /* child processes, none of which is traced */
-    uint64_t fork_execs;       /* programs they asked to become */
+    uint64_t fork_execs;       /* programs that they became */
     uint64_t untraced_threads; /* for want of a lane */
     uint64_t lanes_used;       /* lanes beyond these were never claimed */
     uint64_t padding[6];

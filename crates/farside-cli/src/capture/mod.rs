@@ -157,6 +157,10 @@ fn conclude(
     summary.replaced = recorder.replaced();
     let (recorded, finished) = recorder.finish();
     summary.record(recorded);
+    // The index comes last, after what the recorder knows of.
+    if let Ok(file) = std::fs::metadata(&arguments.output) {
+        summary.bytes = summary.bytes.max(file.len());
+    }
     summary.ending = ending;
     summary.threads = stream.threads();
     summary.untraced_threads = stream.untraced_threads();

@@ -225,7 +225,7 @@ impl Stream {
         self.header().forks.load(Ordering::Relaxed)
     }
 
-    /// Number of programs that its children asked to become.
+    /// Number of programs that its children became.
     pub fn fork_execs(&self) -> u64 {
         self.header().fork_execs.load(Ordering::Relaxed)
     }

@@ -48,10 +48,7 @@ impl Summary {
 
     /// One line.
     pub fn line(&self) -> String {
-        let threads = match self.threads {
-            1 => "1 thread".to_owned(),
-            many => format!("{many} threads"),
-        };
+        let threads = counted(self.threads, "thread", "threads");
         format!(
             "captured {}: {} accesses in {} records, {} pages, {threads}, {:.2} s; {} in {}",
             self.program,
@@ -77,19 +74,15 @@ impl Summary {
         if self.untraced_children > 0 {
             let programs = match self.untraced_programs {
                 0 => String::new(),
-                n => format!(", nor the {n} programs that they became"),
+                n => format!(", nor {} that they became", counted(n, "program", "programs")),
             };
-            lines.push(format!(
-                "its {} child processes were not traced{programs}",
-                self.untraced_children
-            ));
+            let children = counted(self.untraced_children, "child process", "child processes");
+            lines.push(format!("not traced: {children}{programs}"));
         }
         if self.untraced_threads > 0 {
-            lines.push(format!(
-                "{} threads were not traced: there were more than {} at once",
-                self.untraced_threads,
-                super::stream::LANES
-            ));
+            let threads = counted(self.untraced_threads, "thread", "threads");
+            let most = super::stream::LANES;
+            lines.push(format!("not traced: {threads}; there were more than {most} at once"));
         }
         if self.ending == Ending::Killed(libc::SIGILL) {
             lines.push(
@@ -100,4 +93,8 @@ impl Summary {
         }
         lines
     }
+}
+
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
