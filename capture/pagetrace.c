@@ -20,8 +20,6 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-/* Keeps the compiler from changing the order of stores; the processor does not. */
-#define barrier() __asm__ volatile("" ::: "memory")
 
 enum {
     PAGE_BITS = 12,
@@ -43,8 +41,8 @@ static uint64_t live_threads;
 static pid_t parent;
 /* Whether this process is a child that is not traced. */
 static bool muted;
-/* The bits of an access's description that say that it writes; 0 if they cannot be told. */
-static uint32_t store_bits;
+/* The bit of an access's description that says that it writes; negative if there is none. */
+static int store_bit;
 /* The lowest address of QEMU itself; the program's first mappings lie below. */
 static unsigned long lowest_own;
 
@@ -102,10 +100,15 @@ static inline void publish(struct lane *lane, uint64_t words)
     __atomic_store_n(&lane->head, lane->head + words, __ATOMIC_RELEASE);
 }
 
-static inline uint64_t run_word(uint64_t page, uint64_t weight, bool wrote)
+/* One access, as `open` counts it. */
+static inline uint64_t one_access(bool wrote)
 {
-    return page << RUN_PAGE_SHIFT | (weight - 1) << RUN_WEIGHT_SHIFT | (wrote ? RUN_WROTE : 0) |
-           WORD_RUN;
+    return 1 << RUN_WEIGHT_SHIFT | (wrote ? RUN_WROTE : 0);
+}
+
+static inline uint64_t run_word(uint64_t page, uint64_t open)
+{
+    return page << RUN_PAGE_SHIFT | (open - (1 << RUN_WEIGHT_SHIFT)) | WORD_RUN;
 }
 
 static uint64_t next_place(void)
@@ -119,8 +122,8 @@ static void close_run(struct lane *lane)
     lane->fast_limit = 0;
     if (lane->page == NO_PAGE)
         return;
-    uint64_t page = lane->page, weight = lane->weight, words = 0;
-    bool wrote = lane->wrote != 0;
+    uint64_t page = lane->page, wrote = lane->open & RUN_WROTE, words = 0;
+    uint64_t weight = lane->open >> RUN_WEIGHT_SHIFT;
     /* The first piece takes the run's place, further ones take new ones. */
     uint64_t place = lane->in_stretch ? 0 : lane->place;
     while (weight > 0) {
@@ -129,7 +132,7 @@ static void close_run(struct lane *lane)
         words = 0;
         if (!lane->in_stretch)
             put(lane, words++, (place ? place : next_place()) << 2 | WORD_TICKET);
-        put(lane, words++, run_word(page, piece, wrote));
+        put(lane, words++, run_word(page, piece << RUN_WEIGHT_SHIFT | wrote));
         weight -= piece;
         if (weight == 0)
             lane->page = NO_PAGE;
@@ -161,8 +164,7 @@ static void open_placed_run(struct lane *lane, uint64_t page, bool wrote)
         place = 0;
     }
     lane->place = place;
-    lane->weight = 1;
-    lane->wrote = wrote;
+    lane->open = one_access(wrote);
     __atomic_store_n(&lane->page, page, __ATOMIC_RELEASE);
     __atomic_store_n(&lane->open_head, lane->head, __ATOMIC_RELEASE);
 }
@@ -175,17 +177,13 @@ static __attribute__((noinline)) void turn_page(struct lane *lane, qemu_plugin_m
     uint64_t last = address + ((uint64_t)1 << qemu_plugin_mem_size_shift(info)) - 1;
     for (uint64_t page = address >> PAGE_BITS; page <= last >> PAGE_BITS; page++) {
         if (page == lane->page) {
-            lane->wrote |= wrote;
-            barrier();
-            lane->weight++;
+            lane->open = (lane->open + (1 << RUN_WEIGHT_SHIFT)) | (wrote ? RUN_WROTE : 0);
             continue;
         }
         close_run(lane);
         if (lane->in_stretch) {
-            lane->weight = 1;
-            lane->wrote = wrote;
+            lane->open = one_access(wrote);
             lane->page = page;
-            lane->open_head = lane->head;
             lane->fast_limit = lane->limit;
         } else {
             open_placed_run(lane, page, wrote);
@@ -196,22 +194,19 @@ static __attribute__((noinline)) void turn_page(struct lane *lane, qemu_plugin_m
 static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *user)
 {
     struct lane *lane = lanes[vcpu];
-    uint64_t page = address >> PAGE_BITS;
+    uint64_t page = address >> PAGE_BITS, open = lane->open;
+    bool wrote = info >> store_bit & 1;
     (void)user;
     if (unlikely((address & (PAGE_BYTES - 1)) > PAGE_BYTES - WIDEST_ACCESS)) {
         turn_page(lane, info, address);
     } else if (page == lane->page) {
-        lane->wrote |= info & store_bits;
-        barrier();
-        lane->weight++;
-    } else if (likely(lane->head < lane->fast_limit && lane->weight <= RUN_WEIGHT_MOST)) {
-        put(lane, 0, run_word(lane->page, lane->weight, lane->wrote != 0));
-        uint64_t head = lane->head + 1;
+        lane->open = (open | (wrote ? RUN_WROTE : 0)) + (1 << RUN_WEIGHT_SHIFT);
+    } else if (likely(lane->head < lane->fast_limit &&
+                      open < (RUN_WEIGHT_MOST + 1) << RUN_WEIGHT_SHIFT)) {
+        put(lane, 0, run_word(lane->page, open));
         lane->page = page;
-        lane->weight = 1;
-        lane->wrote = info & store_bits;
-        lane->open_head = head;
-        __atomic_store_n(&lane->head, head, __ATOMIC_RELEASE);
+        lane->open = one_access(wrote);
+        publish(lane, 1);
     } else {
         turn_page(lane, info, address);
     }
@@ -347,7 +342,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
                  describe_space(text, SPACE_BYTES, lowest_own));
         free(text);
     }
-    qemu_plugin_vcpu_mem_cb_t callback = store_bits ? on_access : on_opaque_access;
+    qemu_plugin_vcpu_mem_cb_t callback = store_bit >= 0 ? on_access : on_opaque_access;
     size_t count = qemu_plugin_tb_n_insns(tb);
     for (size_t i = 0; i < count; i++)
         qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), callback,
@@ -421,13 +416,14 @@ static void on_fork(void)
             lanes[i] = scratch_lane();
 }
 
-static void find_store_bits(void)
+static void find_store_bit(void)
 {
-    for (int bit = 0; bit < 32; bit++)
-        if (qemu_plugin_mem_is_store((uint32_t)1 << bit))
-            store_bits |= (uint32_t)1 << bit;
-    if (qemu_plugin_mem_is_store(0) || qemu_plugin_mem_is_store(~store_bits))
-        store_bits = 0;
+    store_bit = -1;
+    for (int bit = 0; bit < 32; bit++) {
+        uint32_t mask = (uint32_t)1 << bit;
+        if (qemu_plugin_mem_is_store(mask) && !qemu_plugin_mem_is_store(~mask))
+            store_bit = bit;
+    }
 }
 
 static int refuse(const char *why)
@@ -474,7 +470,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
         lowest_own = 0;
     if (maps)
         fclose(maps);
-    find_store_bits();
+    find_store_bit();
     pthread_atfork(NULL, NULL, on_fork);
     qemu_plugin_register_vcpu_init_cb(id, on_thread_start);
     qemu_plugin_register_vcpu_exit_cb(id, on_thread_end);

@@ -56,17 +56,17 @@ enum lane_state { LANE_FREE, LANE_LIVE, LANE_ENDED };
 
 struct lane {
     /* The writer's. `page` and what follows are the open run, which is not in the ring yet. */
-    uint64_t page;   /* NO_PAGE if there is none */
-    uint64_t weight; /* grows last, so that who reads it knows what the accesses were */
-    uint64_t wrote;
+    uint64_t page;      /* NO_PAGE if there is none */
+    uint64_t open;      /* number of accesses from bit 3 on, and bit 2, as in a RUN */
     uint64_t place;     /* 0 in a stretch */
-    uint64_t open_head; /* `head` when the run was opened: another one means it is being closed */
+    uint64_t open_head; /* outside stretches `head` when the run was opened: with another one it is
+                           being closed */
     uint64_t head;      /* words written since ever */
     uint64_t limit;     /* `head` at which the writer has to look at `tail` */
     uint64_t fast_limit; /* the same with a run open in a stretch, else 0 */
     uint64_t in_stretch;
     uint64_t state; /* enum lane_state */
-    uint64_t padding[6];
+    uint64_t padding[7];
     /* The reader's. */
     uint64_t tail; /* words read since ever */
     uint64_t rest[495];

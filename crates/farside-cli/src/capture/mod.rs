@@ -12,6 +12,7 @@ mod space;
 mod stream;
 mod summary;
 mod supervisor;
+mod writer;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ use emulator::{Emulator, image};
 use recorder::Recorder;
 use stream::Stream;
 use supervisor::Supervisor;
+use writer::Writer;
 
 /// Options of `farside capture`.
 #[derive(Debug, Args)]
@@ -89,6 +91,10 @@ pub fn capture(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let signals = Signals::take()
         .map_err(|error| Failure::own(format!("cannot take over signals: {error}")))?;
 
+    // The thread that it starts must not be asked to handle signals.
+    let writer = Writer::new(writer)
+        .map_err(|error| Failure::own(format!("cannot start a thread: {error}")))?;
+    let recorder = Recorder::new(writer, arguments.pab.map(Filter::new));
     let started = Instant::now();
     let emulated = emulator.arguments(&image, stream.descriptor(), rest);
     let path = emulator.file();
@@ -98,7 +104,6 @@ pub fn capture(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let _inherited = Inherited::new(&stream)?;
         launch.spawn(signals.inherited())?
     };
-    let recorder = Recorder::new(writer, arguments.pab.map(Filter::new));
     let mut supervisor = Supervisor::new(signals, program, &stream, recorder);
     let summary = Summary {
         program: name.to_string_lossy().into_owned(),
@@ -157,10 +162,7 @@ fn conclude(
     summary.replaced = recorder.replaced();
     let (recorded, finished) = recorder.finish();
     summary.record(recorded);
-    // The index comes last, after what the recorder knows of.
-    if let Ok(file) = std::fs::metadata(&arguments.output) {
-        summary.bytes = summary.bytes.max(file.len());
-    }
+    summary.bytes = std::fs::metadata(&arguments.output).map_or(0, |file| file.len());
     summary.ending = ending;
     summary.threads = stream.threads();
     summary.untraced_threads = stream.untraced_threads();

@@ -7,15 +7,17 @@ const CHUNK_SHIFT: u32 = 15;
 
 const CHUNK_WORDS: usize = 1 << (CHUNK_SHIFT - 6);
 
-/// Chunks whose place is remembered.
-const REMEMBERED: usize = 64;
+/// Binary logarithm of the number of chunks whose place is remembered.
+const REMEMBERED_SHIFT: u32 = 8;
+
+const REMEMBERED: usize = 1 << REMEMBERED_SHIFT;
 
 /// Distinct pages, a bit for each in chunks of 128 MiB of address space.
 #[derive(Debug)]
 pub struct PageSet {
     chunks: Vec<[u64; CHUNK_WORDS]>,
     indices: HashMap<u64, usize>,
-    /// Number and index of chunks used lately, by their lowest bits.
+    /// Number and index of chunks used lately, by a hash of their numbers.
     remembered: [(u64, usize); REMEMBERED],
     count: u64,
 }
@@ -37,7 +39,7 @@ impl PageSet {
     #[inline]
     pub fn insert(&mut self, page: u64) {
         let number = page >> CHUNK_SHIFT;
-        let (remembered, index) = self.remembered[number as usize % REMEMBERED];
+        let (remembered, index) = self.remembered[place(number)];
         let index = if remembered == number { index } else { self.find(number) };
         let bit = page as usize & ((1 << CHUNK_SHIFT) - 1);
         let word = &mut self.chunks[index][bit / 64];
@@ -54,9 +56,16 @@ impl PageSet {
             chunks.push([0; CHUNK_WORDS]);
             chunks.len() - 1
         });
-        self.remembered[number as usize % REMEMBERED] = (number, index);
+        self.remembered[place(number)] = (number, index);
         index
     }
+}
+
+/// Where a chunk is remembered. Programs use parts of their address space that are powers of two
+/// apart, which must not meet in one place.
+#[inline]
+fn place(number: u64) -> usize {
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - REMEMBERED_SHIFT)) as usize
 }
 
 #[cfg(test)]
@@ -66,10 +75,14 @@ mod tests {
     #[test]
     fn each_page_counts_once() {
         let mut set = PageSet::default();
-        // Chunks that share a place among the remembered ones, and neighbours on a border.
         for page in [0, 1, 0, 1 << 21, 0, 1 << 21, 32_767, 32_768, (1 << 48) - 1, (1 << 48) - 1] {
             set.insert(page);
         }
         assert_eq!(set.len(), 6);
+        // More chunks than are remembered, each of them twice.
+        for chunk in (0..2000).chain(0..2000) {
+            set.insert((chunk << CHUNK_SHIFT) + 7);
+        }
+        assert_eq!(set.len(), 2006);
     }
 }

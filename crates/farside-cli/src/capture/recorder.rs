@@ -1,12 +1,13 @@
 //! What becomes of the program's accesses: counted, filtered, and written to the trace.
 
-use farside_trace::{Access, MAX_NAME_BYTES, Mapping, PageId, PageRange, TraceError, TraceWriter};
+use farside_trace::{Access, PageId, TraceError};
 
 use super::filter::Filter;
 use super::order::Listener;
 use super::page_set::PageSet;
 use super::space::{Call, Change, Space};
 use super::stream::Run;
+use super::writer::Writer;
 
 /// Kinds of messages, besides those that concern the order itself.
 mod kind {
@@ -21,15 +22,13 @@ const CALL_WORDS: usize = 8;
 
 /// Records what is told in order.
 pub struct Recorder {
-    writer: TraceWriter,
+    writer: Writer,
     filter: Option<Filter>,
     space: Space,
     pages: PageSet,
     accesses: u64,
     /// Whether the program asked to be replaced and was not refused.
     replaced: bool,
-    /// The first failure to write; nothing is written after it.
-    failure: Option<TraceError>,
 }
 
 /// What was recorded.
@@ -47,7 +46,7 @@ pub struct Recorded {
 
 impl Recorder {
     /// Records to `writer`, what passes `filter` alone if there is one.
-    pub fn new(writer: TraceWriter, filter: Option<Filter>) -> Self {
+    pub fn new(writer: Writer, filter: Option<Filter>) -> Self {
         Self {
             writer,
             filter,
@@ -55,13 +54,12 @@ impl Recorder {
             pages: PageSet::default(),
             accesses: 0,
             replaced: false,
-            failure: None,
         }
     }
 
     /// Whether nothing can be written any more.
     pub fn failed(&self) -> bool {
-        self.failure.is_some()
+        self.writer.failed()
     }
 
     /// Whether the program became another one by `exec`, as far as it looks now.
@@ -73,7 +71,7 @@ impl Recorder {
     pub fn recorded(&self) -> Recorded {
         Recorded {
             accesses: self.accesses,
-            records: self.writer.accesses(),
+            records: self.writer.records(),
             pages: self.pages.len(),
             bytes: self.writer.bytes(),
         }
@@ -81,46 +79,16 @@ impl Recorder {
 
     /// Writes what waits to be written with others, so that it survives this process.
     pub fn flush(&mut self) {
-        let result = self.writer.flush();
-        self.keep(result);
+        self.writer.flush();
     }
 
     /// Completes the trace. What was recorded, and the reason if not all of it could be written.
-    pub fn finish(mut self) -> (Recorded, Result<(), TraceError>) {
-        self.flush();
-        let recorded = self.recorded();
-        match self.failure {
-            Some(error) => (recorded, Err(error)),
-            None => (recorded, self.writer.finish().map(drop)),
-        }
-    }
-
-    #[inline]
-    fn keep(&mut self, result: Result<(), TraceError>) {
-        if let Err(error) = result {
-            self.failure.get_or_insert(error);
-        }
+    pub fn finish(self) -> (Recorded, Result<(), TraceError>) {
+        (self.recorded(), self.writer.finish())
     }
 
     fn map(&mut self, changes: Vec<Change>) {
-        for change in changes {
-            if self.failed() {
-                return;
-            }
-            let result = match change {
-                Change::Appeared(pages, mut name) => {
-                    let fits = |&at: &usize| name.is_char_boundary(at);
-                    name.truncate((0..=MAX_NAME_BYTES).rev().find(fits).unwrap_or(0));
-                    let (first, count) = (PageId(pages.start), pages.end - pages.start);
-                    self.writer.map(Mapping { first, count, name })
-                }
-                Change::Vanished(pages) => {
-                    let count = pages.end - pages.start;
-                    self.writer.unmap(PageRange::new(PageId(pages.start), count))
-                }
-            };
-            self.keep(result);
-        }
+        changes.into_iter().for_each(|change| self.writer.change(change));
     }
 }
 
@@ -129,12 +97,11 @@ impl Listener for Recorder {
     fn run(&mut self, thread: u32, run: Run) {
         self.accesses += u64::from(run.weight);
         self.pages.insert(run.page);
-        if self.filter.as_mut().is_some_and(|filter| !filter.passes(run.page)) || self.failed() {
+        if self.filter.as_mut().is_some_and(|filter| !filter.passes(run.page)) {
             return;
         }
         let (page, write) = (PageId(run.page), run.wrote);
-        let result = self.writer.write(Access { page, write, thread, weight: run.weight });
-        self.keep(result);
+        self.writer.access(Access { page, write, thread, weight: run.weight });
     }
 
     fn message(&mut self, kind: u64, words: &[u64]) {

@@ -42,8 +42,7 @@ const LANE_ENDED: u64 = 2;
 #[derive(Debug)]
 pub struct Lane {
     page: AtomicU64,
-    weight: AtomicU64,
-    wrote: AtomicU64,
+    open: AtomicU64,
     place: AtomicU64,
     open_head: AtomicU64,
     head: AtomicU64,
@@ -51,7 +50,7 @@ pub struct Lane {
     fast_limit: AtomicU64,
     in_stretch: AtomicU64,
     state: AtomicU64,
-    padding: [u64; 6],
+    padding: [u64; 7],
     tail: AtomicU64,
     rest: [u64; 495],
     ring: [AtomicU64; RING_WORDS],
@@ -140,11 +139,15 @@ impl Lane {
         let opened = self.open_head.load(Ordering::Acquire);
         let page = self.page.load(Ordering::Acquire);
         let place = self.place.load(Ordering::Acquire);
-        let weight = self.weight.load(Ordering::Acquire);
-        let wrote = self.wrote.load(Ordering::Acquire) != 0;
-        let open = opened == self.head() && page != u64::MAX && weight > 0;
-        let weight = u32::try_from(weight).unwrap_or(u32::MAX);
-        open.then_some(OpenRun { place, run: Run { page, weight, wrote } })
+        let open = self.open.load(Ordering::Acquire);
+        let is_open = page != u64::MAX && (opened == self.head() || self.in_stretch());
+        let weight = u32::try_from(open >> 3).unwrap_or(u32::MAX);
+        let run = Run { page, weight, wrote: open & 4 != 0 };
+        (is_open && weight > 0).then_some(OpenRun { place, run })
+    }
+
+    fn in_stretch(&self) -> bool {
+        self.in_stretch.load(Ordering::Acquire) != 0
     }
 
     /// Whether a thread has the lane, or had it and left words in it.

@@ -43,7 +43,6 @@ impl Summary {
         self.accesses = recorded.accesses;
         self.records = recorded.records;
         self.pages = recorded.pages;
-        self.bytes = recorded.bytes;
     }
 
     /// One line.
