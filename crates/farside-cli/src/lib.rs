@@ -10,6 +10,7 @@ mod node;
 pub mod options;
 pub mod run;
 pub mod top;
+pub mod traces;
 
 use std::process::ExitCode;
 
