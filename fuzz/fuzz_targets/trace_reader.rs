@@ -1,4 +1,4 @@
-//! Arbitrary bytes as a trace: never a panic, and after the first error nothing more.
+//! Arbitrary bytes as a list of pages: never a panic, and after the first error nothing more.
 #![no_main]
 
 use std::io::Cursor;

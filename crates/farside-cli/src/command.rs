@@ -12,6 +12,7 @@ use farside_pager::settings::Settings;
 use farside_policy::{prefetch, replacement};
 
 use crate::options::{Given, Layer, Options, Origin};
+use crate::traces::{export, import};
 use crate::{Failure, bench, capture, doctor, generate, node, run, top};
 
 const STYLES: Styles = Styles::styled()
@@ -56,6 +57,12 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Turn another tool's trace of memory accesses into Farside's own format.
+    #[command(after_long_help = import::help())]
+    Import(import::ImportArguments),
+    /// Turn a trace into another program's format.
+    #[command(after_long_help = export::help())]
+    Export(export::ExportArguments),
     /// Measure this machine, and what Farside makes of it.
     Bench(bench::BenchArgs),
     /// Serve far pages; started by `farside run`.
@@ -190,6 +197,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Capture(arguments) => capture::capture(&arguments),
         Verb::Doctor { json } => doctor::doctor(json),
         Verb::Top { once, json } => top::top(once, json),
+        Verb::Import(arguments) => import::import(&arguments),
+        Verb::Export(arguments) => export::export(&arguments),
         Verb::Bench(arguments) => Ok(bench::run(arguments)),
         Verb::Node(arguments) => node::node(&arguments),
         Verb::Completions { shell } => generate::completions(shell),

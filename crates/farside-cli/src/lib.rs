@@ -12,6 +12,7 @@ mod node;
 pub mod options;
 pub mod run;
 pub mod top;
+pub mod traces;
 
 use std::process::ExitCode;
 

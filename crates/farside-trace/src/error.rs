@@ -104,6 +104,38 @@ pub enum TraceError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// A line of another tool's trace makes no sense.
+    #[error("{}:{line}: {problem}, at byte {offset}: '{text}'", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Line, counted from 1.
+        line: u64,
+        /// Where it begins.
+        offset: u64,
+        /// What is wrong with it.
+        problem: &'static str,
+        /// Its beginning.
+        text: String,
+    },
+    /// A record of another tool's binary trace makes no sense.
+    #[error("{}: {problem}, at byte {offset}", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// Where the record begins.
+        offset: u64,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// A file holds no access.
+    #[error("{}: there is no data access in it; is it really {format}?", path.display())]
+    NoAccess {
+        /// The file.
+        path: PathBuf,
+        /// The format it was taken for.
+        format: &'static str,
+    },
     /// The access sought lies behind the last one.
     #[error("{}: there is no access {access}; the trace has {accesses}", path.display())]
     BeyondEnd {
@@ -144,6 +176,14 @@ pub enum TraceError {
         offset: u64,
         /// Number of accesses in them.
         accesses: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An exported file cannot be written.
+    #[error("{}: cannot write the exported trace: {source}", path.display())]
+    Export {
+        /// The file.
+        path: PathBuf,
         /// What the system said.
         source: io::Error,
     },

@@ -2,7 +2,9 @@
 
 mod access;
 mod error;
+pub mod export;
 mod file;
+pub mod import;
 mod metadata;
 mod page;
 mod reader;

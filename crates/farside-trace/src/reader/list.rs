@@ -24,11 +24,11 @@ enum Encoding {
 }
 
 /// Reads a list of pages.
-pub(super) struct ListReader {
+pub(crate) struct ListReader {
     source: BufReader<Box<dyn Read + Send>>,
     path: PathBuf,
     /// Bytes consumed; of a compressed trace, of its decompressed form.
-    pub offset: u64,
+    offset: u64,
     encoding: Encoding,
     /// Pages read.
     pages: u64,

@@ -17,9 +17,7 @@ pub use iterate::{Accesses, Record, Records};
 
 use crate::file::{FileReader, MAGIC, Plain, Seekable, Source};
 use crate::{Block, Cut, Metadata, PageId, Summary, TraceError};
-use list::ListReader;
-
-pub(crate) use list::decompressor;
+pub(crate) use list::{ListReader, decompressor};
 
 /// A trace, read from its beginning to its end.
 ///
