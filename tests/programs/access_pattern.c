@@ -75,6 +75,21 @@ static void *sweep(void *argument)
     return NULL;
 }
 
+/* One thread stays on a page until the other, which goes over many pages, lets it go. */
+static void *hold(void *argument)
+{
+    if (argument) {
+        for (int i = 0; i < rounds; i++)
+            for (int page = 1; page <= 1000; page++)
+                *word(page, 0) = i;
+        *word(0, 0) = 1;
+    } else {
+        while (!*word(0, 0))
+            ;
+    }
+    return NULL;
+}
+
 static void run_threads(int count, void *(*body)(void *))
 {
     pthread_t threads[16];
@@ -116,6 +131,9 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "sweep")) {
         rounds = 300;
         run_threads(4, sweep);
+    } else if (!strcmp(what, "hold")) {
+        rounds = 300;
+        run_threads(2, hold);
     } else if (!strcmp(what, "many")) {
         many();
     } else if (!strcmp(what, "fork")) {

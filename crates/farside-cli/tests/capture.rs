@@ -191,6 +191,24 @@ fn threads_side_by_side_are_told_apart_and_complete() {
 }
 
 #[test]
+fn a_thread_that_stays_on_one_page_holds_up_nobody() {
+    if !works("a_thread_that_stays_on_one_page_holds_up_nobody") {
+        return;
+    }
+    let farside = Farside::new();
+    let (output, seen) = run(&farside, &["--json"], "hold");
+    let of = |thread| seen.iter().filter(move |seen| seen.2 == thread);
+    let expected: Vec<u64> = std::iter::repeat_n(1..1001, 300).flatten().chain([0]).collect();
+    assert!(of(2).all(|&(_, write, _, weight)| (write, weight) == (true, 1)));
+    assert!(of(2).map(|seen| seen.0).eq(expected));
+    assert!(of(1).all(|&(page, write, ..)| (page, write) == (0, false)));
+    // What was told of a run before its end is not told again.
+    let summary: serde_json::Value = serde_json::from_str(&stderr(&output)).unwrap();
+    let all = accesses(&farside).iter().map(|access| u64::from(access.weight)).sum::<u64>();
+    assert_eq!(summary["accesses"], all);
+}
+
+#[test]
 fn threads_that_come_and_go_lose_nothing() {
     if !works("threads_that_come_and_go_lose_nothing") {
         return;

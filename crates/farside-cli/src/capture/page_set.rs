@@ -12,9 +12,14 @@ const REMEMBERED_SHIFT: u32 = 8;
 
 const REMEMBERED: usize = 1 << REMEMBERED_SHIFT;
 
+/// Pages that are known to be in the set without a look; a power of two.
+const KNOWN: usize = 1 << 10;
+
 /// Distinct pages, a bit for each in chunks of 128 MiB of address space.
 #[derive(Debug)]
 pub struct PageSet {
+    /// Pages inserted lately, by their lowest bits.
+    known: Box<[u64; KNOWN]>,
     chunks: Vec<[u64; CHUNK_WORDS]>,
     indices: HashMap<u64, usize>,
     /// Number and index of chunks used lately, by a hash of their numbers.
@@ -25,7 +30,13 @@ pub struct PageSet {
 impl Default for PageSet {
     fn default() -> Self {
         let remembered = [(u64::MAX, 0); REMEMBERED];
-        Self { chunks: Vec::new(), indices: HashMap::new(), remembered, count: 0 }
+        Self {
+            known: Box::new([u64::MAX; KNOWN]),
+            chunks: Vec::new(),
+            indices: HashMap::new(),
+            remembered,
+            count: 0,
+        }
     }
 }
 
@@ -38,6 +49,14 @@ impl PageSet {
     /// Adds a page.
     #[inline]
     pub fn insert(&mut self, page: u64) {
+        let known = &mut self.known[page as usize % KNOWN];
+        if *known != page {
+            *known = page;
+            self.insert_unknown(page);
+        }
+    }
+
+    fn insert_unknown(&mut self, page: u64) {
         let number = page >> CHUNK_SHIFT;
         let (remembered, index) = self.remembered[place(number)];
         let index = if remembered == number { index } else { self.find(number) };
