@@ -3,6 +3,7 @@
 PREFIX  ?= /usr/local
 DESTDIR ?=
 CARGO   ?= cargo
+CC      ?= cc
 # rustup puts cargo here without touching the environment of the running shell.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
@@ -14,12 +15,14 @@ bashdir = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 zshdir  = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 fishdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 
-.PHONY: all help build demo test exam fuzz bench doc install uninstall clean
+plugin = target/release/farside-pagetrace.so
+
+.PHONY: all help build plugin demo test exam fuzz bench doc install uninstall clean
 
 all: build
 
 help:
-	@echo "make build    release build of the farside command and libfarside.so"
+	@echo "make build    release build of the farside command, libfarside.so and the plugin of capture"
 	@echo "make demo     set up, build, and run two real programs at 20 % local memory"
 	@echo "make test     set up, build, and check everything at reduced size"
 	@echo "make exam     the exam of real programs at full size (hours)"
@@ -30,6 +33,14 @@ help:
 build:
 	@scripts/setup.sh build
 	$(CARGO) build --release --workspace --locked
+	@$(MAKE) --no-print-directory plugin
+
+# What QEMU loads for `farside capture`; see capture/README.md.
+plugin: $(plugin)
+
+$(plugin): $(wildcard capture/*.[ch])
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O2 -Wall -Wextra -fPIC -shared -fvisibility=hidden -o $@ capture/pagetrace.c
 
 demo:
 	@scripts/setup.sh demo
@@ -56,11 +67,12 @@ doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
 install:
-	@test -x target/release/farside -a -f target/release/libfarside.so || \
+	@test -x target/release/farside -a -f target/release/libfarside.so -a -f $(plugin) || \
 	  { echo "nothing to install yet: run 'make build' first" >&2; exit 2; }
 	install -d $(bindir) $(libdir) $(mandir) $(docdir) $(bashdir) $(zshdir) $(fishdir)
 	install -m 755 target/release/farside $(bindir)/farside
 	install -m 755 target/release/libfarside.so $(libdir)/libfarside.so
+	install -m 755 $(plugin) $(libdir)/farside-pagetrace.so
 	install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs/*.md $(docdir)
 	scripts/install-extras.sh target/release/farside $(mandir) $(bashdir) $(zshdir) $(fishdir)
 

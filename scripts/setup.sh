@@ -30,6 +30,7 @@ sqlite3	sqlite3	examined program
 default-jdk-headless	javac	examined program
 nodejs	node	examined program
 git	git	examined program
+qemu-user	qemu-x86_64	runs the programs whose memory accesses are captured
 golang-go	go	builds the Go program that runs unmanaged"
 
 wanted=$build_packages

@@ -45,6 +45,7 @@ tests() {
 }
 
 check build cargo build --release --workspace --locked
+check plugin make plugin
 if [ "$what" = all ]; then
   check format cargo fmt --all -- --check
   check lint cargo clippy --release --workspace --all-targets --locked -- -D warnings

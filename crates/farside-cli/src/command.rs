@@ -14,7 +14,7 @@ use farside_policy::{prefetch, replacement};
 use crate::analysis::{analyze, path, simulate};
 use crate::options::{Given, Layer, Options, Origin};
 use crate::traces::{export, import};
-use crate::{Failure, bench, doctor, generate, node, run, top};
+use crate::{Failure, bench, capture, doctor, generate, node, run, top};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -37,6 +37,12 @@ enum Verb {
     /// end a short summary goes to stderr.
     #[command(after_long_help = run_help())]
     Run(RunArguments),
+    /// Write down every data access of a program, page by page, in order.
+    ///
+    /// The program runs under an emulator (the package qemu-user) and keeps its stdin, stdout, stderr,
+    /// working directory, signals and exit code. At its end a summary goes to stderr.
+    #[command(after_help = capture::HELP)]
+    Capture(capture::Arguments),
     /// Say what this kernel and user may do, and how to repair what is missing.
     Doctor {
         /// Print an array of objects instead of text.
@@ -195,6 +201,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
     };
     match cli.verb {
         Verb::Run(arguments) => run::run(&arguments.options()?, &arguments.command),
+        Verb::Capture(arguments) => capture::capture(&arguments),
         Verb::Doctor { json } => doctor::doctor(json),
         Verb::Top { once, json } => top::top(once, json),
         Verb::Analyze(arguments) => analyze::analyze(&arguments),

@@ -1,7 +1,9 @@
-//! The `farside` command: programs on far memory, and what a user needs around that.
+//! The `farside` command: programs on far memory, what they do with their memory, and what a user
+//! needs around that.
 
 pub mod analysis;
 pub mod bench;
+pub mod capture;
 mod command;
 pub mod doctor;
 mod failure;

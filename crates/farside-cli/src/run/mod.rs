@@ -19,21 +19,25 @@ use std::process::ExitCode;
 
 use farside_pager::settings::env;
 
+pub(crate) use children::{Change, Launch, change_of};
 pub use footprint::Footprints;
 pub use library::preload;
 pub use limit::{Basis, ChosenLimit};
+pub(crate) use program::privileged;
 pub use program::{find, unmanageable};
 pub use registry::{RunFile, registered};
 pub use report::{Ending, Report, Subject, VERSION, grouped, nanoseconds};
 
 use crate::options::Options;
 use crate::{Failure, doctor};
-use children::{Launch, raise_open_files, start_node};
+use children::{raise_open_files, start_node};
 use members::Members;
 use progress::Progress;
 use registry::Registration;
-use signals::{Inherited, Signals, die_by};
-use supervisor::{Supervisor, complain};
+use signals::Inherited;
+pub(crate) use signals::{Event, Signals, die_by, stop_self};
+use supervisor::Supervisor;
+pub(crate) use supervisor::complain;
 
 /// Runs `command`, program and arguments, and returns its exit code. Nothing is started unless
 /// everything that can be checked beforehand is in order.

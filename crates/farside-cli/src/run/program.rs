@@ -97,7 +97,7 @@ fn interpreter(line: &[u8]) -> Option<PathBuf> {
 }
 
 /// Programs that gain privileges ignore preloaded libraries.
-fn privileged(file: &File, path: &Path) -> Option<String> {
+pub fn privileged(file: &File, path: &Path) -> Option<String> {
     let about = file.metadata().ok()?;
     let gains_user = about.mode() & libc::S_ISUID != 0 && about.uid() != geteuid().as_raw();
     let gains_group = about.mode() & libc::S_ISGID != 0 && about.gid() != getegid().as_raw();

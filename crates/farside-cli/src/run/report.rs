@@ -14,10 +14,11 @@ use crate::options::Size;
 pub const VERSION: u32 = 1;
 
 /// How the program ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// It still runs.
+    #[default]
     Running,
     /// It exited with this code.
     Exited(i32),

@@ -1,0 +1,217 @@
+//! The loop of `farside capture` while the program lives.
+
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::order::Order;
+use super::recorder::Recorder;
+use super::stream::Stream;
+use crate::Failure;
+use crate::options::Size;
+use crate::run::{Change, Ending, Event, Signals, change_of, complain, grouped, stop_self};
+
+/// How long to wait when there was nothing to read: a ring must not fill meanwhile.
+const SHORT: Duration = Duration::from_millis(1);
+
+/// How long to wait when there has been nothing for a while.
+const LONG: Duration = Duration::from_millis(10);
+
+/// How long nothing must come before the program counts as idle.
+const IDLE: Duration = Duration::from_millis(200);
+
+/// How often the live line is redrawn.
+const REDRAW: Duration = Duration::from_millis(250);
+
+/// A running program and what it tells.
+pub struct Supervisor<'a> {
+    signals: Signals,
+    program: Pid,
+    stream: &'a Stream,
+    order: Order,
+    recorder: Recorder,
+    ending: Ending,
+    /// Whether the terminal asked the program to stop.
+    terminal_stop: bool,
+    /// Whether nothing is read any more.
+    stopped: bool,
+}
+
+impl<'a> Supervisor<'a> {
+    /// Takes charge of `program`, which writes to `stream`.
+    pub fn new(signals: Signals, program: Pid, stream: &'a Stream, recorder: Recorder) -> Self {
+        Self {
+            signals,
+            program,
+            stream,
+            order: Order::new(),
+            recorder,
+            ending: Ending::Running,
+            terminal_stop: false,
+            stopped: false,
+        }
+    }
+
+    /// Records until the program has ended; how it ended. `name` is for the live line.
+    pub fn run(&mut self, name: &str) -> Result<Ending, Failure> {
+        let own = |error: io::Error| Failure::own(format!("cannot go on supervising: {error}"));
+        let mut line = Live::new(name);
+        let mut last_words = Instant::now();
+        let mut flushed = true;
+        while self.ending == Ending::Running {
+            let progress = self.read();
+            if progress {
+                (last_words, flushed) = (Instant::now(), false);
+            }
+            let quiet = last_words.elapsed();
+            if quiet > IDLE && !flushed {
+                self.recorder.flush();
+                flushed = true;
+            }
+            let wait = match (progress, quiet > IDLE) {
+                (true, _) => Duration::ZERO,
+                (false, false) => SHORT,
+                (false, true) => LONG,
+            };
+            if self.await_signals(wait).map_err(own)? {
+                self.heed_signals().map_err(own)?;
+            } else if !progress && !self.stopped {
+                self.order.lend(self.stream, &mut self.recorder);
+            }
+            line.draw(&self.recorder);
+        }
+        line.clear();
+        if !self.stopped && self.order.finish(self.stream, &mut self.recorder).is_err() {
+            self.give_up();
+        }
+        Ok(self.ending.clone())
+    }
+
+    /// What was recorded.
+    pub fn into_recorder(self) -> Recorder {
+        self.recorder
+    }
+
+    /// Reads what there is. Returns whether there was anything.
+    fn read(&mut self) -> bool {
+        if self.stopped {
+            return false;
+        }
+        let progress = self.order.advance(self.stream, &mut self.recorder);
+        if progress.is_err() {
+            self.give_up();
+        }
+        if self.recorder.failed() {
+            // The program goes on; what it did until here stays readable.
+            self.stop();
+        }
+        progress.unwrap_or(false)
+    }
+
+    fn give_up(&mut self) {
+        complain("the program overwrote the memory in which it is traced; the trace ends here");
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        self.stopped = true;
+        self.stream.stop();
+    }
+
+    /// Waits for a signal, for `time` at most.
+    fn await_signals(&self, time: Duration) -> io::Result<bool> {
+        let mut waited = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut waited, PollTimeout::from(time.as_millis() as u8)) {
+            Ok(ready) => Ok(ready > 0),
+            Err(nix::Error::EINTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn heed_signals(&mut self) -> io::Result<()> {
+        while let Some(event) = self.signals.next(self.program)? {
+            match event {
+                Event::Child => self.look_after_program()?,
+                Event::TerminalStop => self.terminal_stop = true,
+                Event::Continued => self.terminal_stop = false,
+                Event::Forward(signal) => {
+                    self.terminal_stop = signal == Signal::SIGTSTP;
+                    // The program may be gone by now, which is seen next.
+                    let _ = kill(self.program, signal);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn look_after_program(&mut self) -> io::Result<()> {
+        while self.ending == Ending::Running {
+            match change_of(self.program)? {
+                None => break,
+                Some(Change::Exited(code)) => self.ending = Ending::Exited(code),
+                Some(Change::Killed(signal)) => self.ending = Ending::Killed(signal),
+                Some(Change::Stopped(signal)) => self.stop_along(signal)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops with the program when job control stopped it, so that the shell sees its job stopped.
+    fn stop_along(&mut self, signal: i32) -> io::Result<()> {
+        let by_terminal = matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
+        let on_its_behalf = self.terminal_stop && signal == libc::SIGSTOP;
+        if !by_terminal && !on_its_behalf {
+            return Ok(());
+        }
+        self.terminal_stop = false;
+        stop_self(Signal::try_from(signal).unwrap_or(Signal::SIGTSTP))
+    }
+}
+
+/// A line at the bottom of the terminal while the program runs, or nothing.
+struct Live {
+    line: Option<ProgressBar>,
+    name: String,
+    drawn: Instant,
+}
+
+impl Live {
+    fn new(name: &str) -> Self {
+        let line = io::stderr().is_terminal().then(|| {
+            let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            line.with_style(
+                ProgressStyle::with_template("{spinner} {wide_msg}")
+                    .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+            )
+        });
+        Self { line, name: name.to_owned(), drawn: Instant::now() }
+    }
+
+    fn draw(&mut self, recorder: &Recorder) {
+        let Some(line) = self.line.as_ref().filter(|_| self.drawn.elapsed() > REDRAW) else {
+            return;
+        };
+        self.drawn = Instant::now();
+        let recorded = recorder.recorded();
+        line.set_message(format!(
+            "capturing {}: {} accesses, {} records, {} pages, {}",
+            self.name,
+            grouped(recorded.accesses),
+            grouped(recorded.records),
+            grouped(recorded.pages),
+            Size(recorded.bytes),
+        ));
+        line.tick();
+    }
+
+    fn clear(&mut self) {
+        if let Some(line) = self.line.take() {
+            line.finish_and_clear();
+        }
+    }
+}
