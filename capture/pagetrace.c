@@ -373,8 +373,7 @@ static void on_call(qemu_plugin_id_t id, unsigned int vcpu, int64_t number, uint
 
 static bool changes_space(int64_t number)
 {
-    return number == SYS_mmap || number == SYS_munmap || number == SYS_mremap ||
-           number == SYS_brk || number == SYS_shmat || number == SYS_shmdt;
+    return number == SYS_mmap || number == SYS_munmap || number == SYS_mremap || number == SYS_brk;
 }
 
 /* The name of the file that an mmap is of, without a zero at its end; the length. */
