@@ -150,8 +150,8 @@ fn run_help() -> String {
          Prefetchers:\n{}\n\
          Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR,\n\
          FARSIDE_READAHEAD, FARSIDE_REPLACEMENT, FARSIDE_PREFETCH, FARSIDE_EXACT_PREFETCH,\n\
-         FARSIDE_FRAMES, FARSIDE_STATS, FARSIDE_QUIET, FARSIDE_PROGRESS), else from the file named by --config or\n\
-         FARSIDE_CONFIG, whose keys are the names of the options.\n\n\
+         FARSIDE_FRAMES, FARSIDE_STATS, FARSIDE_QUIET, FARSIDE_PROGRESS), else from the file named by\n\
+         --config or FARSIDE_CONFIG, whose keys are the names of the options.\n\n\
          Exit codes:\n  2    the command line or a setting makes no sense; nothing was started\n  \
          125  Farside itself failed\n  126  the program cannot be executed\n  \
          127  there is no such program\n  else that of the program; if a signal killed it, farside \

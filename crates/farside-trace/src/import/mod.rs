@@ -1,6 +1,6 @@
 //! Other people's traces: accesses out of the files of other tools, one at a time.
 //!
-//! One file per format. A text format is a [`LineParser`]; cutting into lines, dividing accesses that
+//! One file per format. A text format is a `LineParser`; cutting into lines, dividing accesses that
 //! span pages, and merging repeats are shared.
 
 mod addresses;
