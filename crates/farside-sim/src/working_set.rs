@@ -9,8 +9,9 @@ const MOST: usize = 1024;
 
 /// Different pages by stretch of equally many accesses.
 ///
-/// The stretches grow with the trace, so that there are never more than a thousand. A stretch that was
-/// put together from two counts pages of both once.
+/// The stretches grow with the trace, so that there are about a thousand at most. What was put together
+/// from two counts a page of both once, as long as they lay side by side; put together again and again,
+/// it may count a page more than once.
 #[derive(Clone, Debug)]
 pub struct WorkingSet {
     /// By page: the stretch in which it was touched last, counted in stretches of the present length.
