@@ -50,6 +50,14 @@ fn simulations_have_the_textbook_misses() {
     let same = json(&farside, &["simulate", trace, "--local", "60%,12K", "--json"]);
     assert_eq!(same[0]["local_pages"], 3);
     assert_eq!(same[1]["local_pages"], 3);
+    // More memory than there is anywhere is as good as enough.
+    let policies = "lru,2q,arc,lirs,clock-pro,s3-fifo,eden,region,opt";
+    let huge =
+        ["simulate", trace, "--replacement", policies, "--local", "1000000000000p", "--json"];
+    for row in json(&farside, &huge).as_array().unwrap() {
+        assert_eq!(row["misses"], 5, "{row}");
+        assert_eq!(row["local_pages"], 1_000_000_000_000u64);
+    }
 }
 
 #[test]

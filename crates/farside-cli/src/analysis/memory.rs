@@ -19,6 +19,11 @@ pub enum MemorySize {
 }
 
 impl MemorySize {
+    /// Whether it depends on the footprint.
+    pub fn is_share(self) -> bool {
+        matches!(self, Self::Percent(_))
+    }
+
     /// The number of pages, at least one, for a program that touches `footprint` pages.
     pub fn pages(self, footprint: u64) -> usize {
         let pages = match self {

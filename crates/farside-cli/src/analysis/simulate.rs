@@ -54,6 +54,9 @@ pub struct SimulateArguments {
     json: bool,
 }
 
+/// Pages from which on it is worth counting those of the trace first.
+const LARGE: usize = 1 << 20;
+
 /// One simulation as a user sees it.
 #[derive(Debug, Serialize)]
 struct Report {
@@ -80,10 +83,10 @@ struct Report {
 pub fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     let costs = costs(arguments)?;
     let mut footprint = Footprint::default();
-    if arguments.local.iter().any(|size| matches!(size, MemorySize::Percent(_))) {
+    if arguments.local.iter().any(|size| size.pages(1) > LARGE || size.is_share()) {
         read(&arguments.trace, "counting pages", |accesses| footprint.add(accesses))?;
     }
-    let setups = setups(arguments, footprint.pages())?;
+    let (setups, local_pages) = setups(arguments, footprint.pages())?;
     let bad = |error: farside_sim::sweep::BadSetup| Failure::usage(format!("{error}; {}", known()));
     let mut sweep = Sweep::new(&setups, costs).map_err(bad)?;
     if let Some(entries) = arguments.pab {
@@ -94,12 +97,12 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     let data_accesses = sweep.data_accesses();
     let trace = arguments.trace.display().to_string();
     let mut reports = Vec::new();
-    for (setup, outcome) in setups.iter().zip(sweep.finish()) {
+    for ((setup, local_pages), outcome) in setups.iter().zip(local_pages).zip(sweep.finish()) {
         let outcome = outcome.ok_or_else(|| {
             Failure::usage(format!("{trace}: too long for {}: 2^32 accesses", setup.replacement))
         })?;
         let path_time_ns = costs.path_time_ns(&outcome, data_accesses);
-        reports.push(report(&trace, setup, outcome, path_time_ns));
+        reports.push(report(&trace, setup, local_pages, outcome, path_time_ns));
     }
     if arguments.json {
         let text = serde_json::to_string_pretty(&reports);
@@ -132,16 +135,25 @@ fn costs(arguments: &SimulateArguments) -> Result<Costs, Failure> {
     })
 }
 
-fn setups(arguments: &SimulateArguments, footprint: u64) -> Result<Vec<Setup>, Failure> {
-    let mut setups = Vec::new();
+/// The simulations, and the pages of memory that the user gave to each. No policy is told of more than
+/// the program touches, if that was counted: it sets memory aside for all it is told of.
+fn setups(
+    arguments: &SimulateArguments,
+    footprint: u64,
+) -> Result<(Vec<Setup>, Vec<usize>), Failure> {
+    let touched = usize::try_from(footprint).unwrap_or(usize::MAX);
+    let (mut setups, mut local_pages) = (Vec::new(), Vec::new());
     for replacement in &arguments.replacement {
         for prefetch in &arguments.prefetch {
             for size in &arguments.local {
+                let pages = size.pages(footprint);
+                local_pages.push(pages);
+                let most = if touched > 0 { pages.min(touched) } else { pages.min(LARGE) };
                 setups.push(Setup {
                     replacement: replacement.trim().to_owned(),
                     prefetch: prefetch.trim().to_owned(),
                     window: arguments.readahead.min(512),
-                    memory: Memory::new(size.pages(footprint)),
+                    memory: Memory::new(most),
                 });
             }
         }
@@ -150,7 +162,7 @@ fn setups(arguments: &SimulateArguments, footprint: u64) -> Result<Vec<Setup>, F
         let many = setups.len();
         return Err(Failure::usage(format!("{many} simulations at once; the most is {MOST}")));
     }
-    Ok(setups)
+    Ok((setups, local_pages))
 }
 
 /// What there is to choose from.
@@ -167,13 +179,19 @@ fn known() -> String {
     format!("policies: {}; prefetchers: {}", policies.join(", "), prefetchers.join(", "))
 }
 
-fn report(trace: &str, setup: &Setup, outcome: Outcome, path_time_ns: u64) -> Report {
+fn report(
+    trace: &str,
+    setup: &Setup,
+    local_pages: usize,
+    outcome: Outcome,
+    path_time_ns: u64,
+) -> Report {
     let clairvoyant = CLAIRVOYANT.iter().any(|(name, ..)| *name == setup.replacement);
     Report {
         trace: trace.to_owned(),
         replacement: setup.replacement.clone(),
         prefetch: setup.prefetch.clone(),
-        local_pages: setup.memory.pages,
+        local_pages,
         accesses: outcome.accesses,
         misses: outcome.misses,
         first_touches: outcome.first_touches,
