@@ -1,15 +1,10 @@
-//! PATH's filter: a page access buffer and a small LRU filter behind it, which let through what a
-//! processor's page access log would record.
-//!
-//! As in "PATH: Page Access Tracking to Improve Memory Management" (ISMM 2007), section 2: the buffer
-//! is set-associative with LRU in each set and is looked up on every reference; what misses it is
-//! entered there and looked up in the filter, which is fully associative with LRU; what misses that
-//! too is recorded.
+//! PATH's hardware as a filter: what its page access log would record is let through.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use farside_trace::Filter as Description;
+use farside_sim::path::{Geometry, Path, SpacePage};
+use farside_trace::{Filter as Description, PageId};
 
 /// Sizes of the filter.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -72,51 +67,22 @@ impl Sizes {
     }
 }
 
-const EMPTY: u64 = u64::MAX;
-
 /// The filter with its content.
 #[derive(Clone, Debug)]
-pub struct Filter {
-    /// Sets one after the other, each with the page used last in front.
-    buffer: Vec<u64>,
-    ways: usize,
-    /// The page used last in front.
-    filter: Vec<u64>,
-}
+pub struct Filter(Path);
 
 impl Filter {
     /// An empty filter.
     pub fn new(sizes: Sizes) -> Self {
-        Self {
-            buffer: vec![EMPTY; sizes.buffer],
-            ways: sizes.ways,
-            filter: vec![EMPTY; sizes.filter],
-        }
+        let Sizes { buffer, ways, filter } = sizes;
+        Self(Path::new(Geometry { sets: buffer / ways, ways, filter, ..Geometry::default() }))
     }
 
     /// Whether a reference to `page` is recorded.
     #[inline]
     pub fn passes(&mut self, page: u64) -> bool {
-        let sets = (self.buffer.len() / self.ways) as u64;
-        let set = (page % sets) as usize * self.ways;
-        let missed = !use_in(&mut self.buffer[set..set + self.ways], page);
-        missed && !use_in(&mut self.filter, page)
+        self.0.access(SpacePage { space: 0, page: PageId(page) }, |_| ())
     }
-}
-
-/// Brings `page` to the front of an LRU list; whether it was there. The last one leaves for it.
-#[inline]
-fn use_in(list: &mut [u64], page: u64) -> bool {
-    if list.first() == Some(&page) {
-        return true;
-    }
-    let found = list.iter().position(|&other| other == page);
-    let end = found.map_or(list.len(), |at| at + 1);
-    list[..end].rotate_right(usize::from(end > 0));
-    if let Some(first) = list.first_mut() {
-        *first = page;
-    }
-    found.is_some()
 }
 
 #[cfg(test)]
