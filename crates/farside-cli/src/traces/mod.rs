@@ -3,7 +3,7 @@
 pub mod export;
 mod files;
 pub mod import;
-mod progress;
+pub mod progress;
 mod target;
 
 use farside_trace::TraceError;

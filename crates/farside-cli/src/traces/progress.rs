@@ -15,7 +15,7 @@ pub fn bar(bytes: Option<u64>) -> ProgressBar {
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }
     let template = match bytes {
-        Some(_) => "{bar:30} {percent}% of {total_bytes}, {bytes_per_sec}, {eta} left",
+        Some(_) => "{msg} {bar:30} {percent}% of {total_bytes}, {bytes_per_sec}, {eta} left",
         None => "{spinner} {bytes}, {bytes_per_sec}",
     };
     if let Ok(style) = ProgressStyle::with_template(template) {
