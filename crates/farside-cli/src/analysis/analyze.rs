@@ -16,7 +16,8 @@ use serde_json::json;
 
 use super::trace::read;
 use crate::Failure;
-use crate::options::{Size, count};
+use crate::options::Size;
+use crate::run::grouped;
 
 /// Shares of the footprint at which policies are simulated.
 const SHARES: [usize; 5] = [5, 10, 20, 50, 75];
@@ -182,11 +183,11 @@ fn print_page(
     let footprint = found.lru.cold();
     let bytes = |pages: u64| Size(pages * PAGE_SIZE as u64).to_string();
     println!("{}", arguments.trace.display());
-    println!("  accesses   {:>16}", count(found.accesses as f64));
-    println!("  footprint  {:>16}  ({} pages)", bytes(footprint), count(footprint as f64));
+    println!("  accesses   {:>16}", grouped(found.accesses));
+    println!("  footprint  {:>16}  ({} pages)", bytes(footprint), grouped(footprint));
     let (stretch, working_set) = found.working_set.stretches();
     let largest = working_set.iter().copied().max().unwrap_or(0);
-    let over = count(stretch as f64);
+    let over = grouped(stretch);
     println!("  working set{:>16}  (most pages in {over} accesses)", bytes(largest));
     println!("\nHow much memory is enough (LRU, {} ns of work an access):", arguments.access_ns);
     for need in needs {
@@ -203,7 +204,7 @@ fn print_page(
     println!();
     let line = |name: &str, misses: &mut dyn Iterator<Item = u64>| {
         print!("  {name:<14}");
-        misses.for_each(|misses| print!("{:>13}", count(misses as f64)));
+        misses.for_each(|misses| print!("{:>13}", grouped(misses)));
         println!();
     };
     let sizes = SHARES.map(|share| (footprint as usize * share / 100).max(1));

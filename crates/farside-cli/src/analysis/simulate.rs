@@ -15,7 +15,8 @@ use serde::Serialize;
 use super::MemorySize;
 use super::trace::{Footprint, read};
 use crate::Failure;
-use crate::options::{Size, count};
+use crate::options::Size;
+use crate::run::grouped;
 
 /// Most simulations of one command: each takes memory for all pages of the trace.
 const MOST: usize = 4096;
@@ -229,11 +230,11 @@ fn table(reports: &[Report]) -> String {
             report.replacement.clone(),
             report.prefetch.clone(),
             Size((report.local_pages * PAGE_SIZE) as u64).to_string(),
-            count(report.misses as f64),
+            grouped(report.misses),
             format!("{share:.3} %"),
-            count(report.prefetched as f64),
-            count(report.prefetch_used as f64),
-            count(report.prefetch_late as f64),
+            grouped(report.prefetched),
+            grouped(report.prefetch_used),
+            grouped(report.prefetch_late),
             Size(report.fetched_bytes).to_string(),
             report.written_bytes.map_or_else(|| "-".into(), |bytes| Size(bytes).to_string()),
             format!("{:.3} s", report.projected_time_ns as f64 / 1e9),

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
 
+use crate::run::grouped;
+
 use super::launch::{Outcome, Place, Program, Scratch};
 use super::paging::CGROUP_EXTRA;
 use super::progress::Progress;
@@ -181,8 +183,8 @@ fn table(local: u32, lines: &[Line]) -> String {
             format!("{:.2}", line.seconds),
             format!("{:.2}x", line.ratio),
             line.peak.map_or_else(dash, |bytes| mib(bytes as f64)),
-            count("demand_faults").map_or_else(dash, crate::options::count),
-            count("late_hits").map_or_else(dash, crate::options::count),
+            count("demand_faults").map_or_else(dash, |number| grouped(number as u64)),
+            count("late_hits").map_or_else(dash, |number| grouped(number as u64)),
             count("fetched_bytes").map_or_else(dash, mib),
             count("written_bytes").map_or_else(dash, mib),
             if line.identical { "yes" } else { "NO" }.to_string(),

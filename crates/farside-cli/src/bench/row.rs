@@ -111,7 +111,7 @@ pub(crate) fn figure(value: f64) -> String {
     if value < 100.0 {
         return format!("{value:.1}");
     }
-    crate::options::count(value)
+    crate::run::grouped(value.round() as u64)
 }
 
 /// The median of figures; the mean of the middle two if their number is even, 0 for none.

@@ -10,7 +10,7 @@ use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
 use farside_policy::{prefetch, replacement};
 
 pub use layer::{Given, Layer, Origin};
-pub use size::{BadLocal, Local, MAX_SIZE, Size, count, parse_size};
+pub use size::{BadLocal, Local, MAX_SIZE, Size, parse_size};
 
 use crate::Failure;
 

@@ -119,16 +119,3 @@ impl fmt::Display for Size {
         f.pad(&text)
     }
 }
-
-/// A whole number with thousands set apart.
-pub fn count(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
