@@ -6,6 +6,7 @@
 
 pub mod belady;
 pub mod curve;
+pub mod lru_sizes;
 pub mod need;
 pub mod next_use;
 pub mod page_map;

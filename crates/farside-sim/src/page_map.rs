@@ -1,4 +1,4 @@
-//! A value of 32 bits for each page of a trace.
+//! A small value for each page of a trace.
 
 use farside_trace::PageId;
 use rustc_hash::FxHashMap;
@@ -18,37 +18,58 @@ pub const NONE: u32 = u32::MAX;
 /// A sparse array of values, by page number.
 ///
 /// Programs use pages in clusters, so values lie in leaves of neighbouring pages: 4 bytes a page where
-/// pages are dense, and 256 bytes and a hash entry for a page that is alone.
-#[derive(Clone, Debug, Default)]
-pub struct PageMap {
+/// pages are dense, and 256 bytes and a hash entry for a page that is alone, if values are of 4 bytes.
+#[derive(Clone, Debug)]
+pub struct PageMap<V = u32> {
     /// Number of the leaf, plus one; 0 stands for none.
     direct: Vec<u32>,
     sparse: FxHashMap<u64, u32>,
-    leaves: Vec<[u32; LEAF]>,
+    leaves: Vec<[V; LEAF]>,
     /// Key and number of the leaf used last.
     last: Option<(u64, u32)>,
+    /// The value of pages that have none.
+    none: V,
 }
 
 impl PageMap {
     /// A map in which every page has the value [`NONE`].
     pub fn new() -> Self {
-        Self::default()
+        Self::filled(NONE)
+    }
+}
+
+impl Default for PageMap {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V: Copy> PageMap<V> {
+    /// A map in which every page has the value `none`.
+    pub fn filled(none: V) -> Self {
+        Self {
+            direct: Vec::new(),
+            sparse: FxHashMap::default(),
+            leaves: Vec::new(),
+            last: None,
+            none,
+        }
     }
 
     /// The value of `page`.
     #[inline]
-    pub fn get(&self, page: PageId) -> u32 {
+    pub fn get(&self, page: PageId) -> V {
         let key = page.0 >> LEAF_SHIFT;
         let leaf = match self.last {
             Some((last, leaf)) if last == key => Some(leaf),
             _ => self.find(key),
         };
-        leaf.map_or(NONE, |leaf| self.leaves[leaf as usize][page.0 as usize % LEAF])
+        leaf.map_or(self.none, |leaf| self.leaves[leaf as usize][page.0 as usize % LEAF])
     }
 
     /// The place of the value of `page`.
     #[inline]
-    pub fn entry(&mut self, page: PageId) -> &mut u32 {
+    pub fn entry(&mut self, page: PageId) -> &mut V {
         let key = page.0 >> LEAF_SHIFT;
         let leaf = match self.last {
             Some((last, leaf)) if last == key => leaf,
@@ -61,8 +82,13 @@ impl PageMap {
         &mut self.leaves[leaf as usize][page.0 as usize % LEAF]
     }
 
+    /// All values, in no particular order, those of unused pages included.
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.leaves.iter().flatten()
+    }
+
     /// All places, in no particular order, those of unused pages included.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut u32> {
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.leaves.iter_mut().flatten()
     }
 
@@ -79,7 +105,7 @@ impl PageMap {
     #[cold]
     fn add_leaf(&mut self, key: u64) -> u32 {
         let leaf = u32::try_from(self.leaves.len()).expect("fewer leaves than 2^32");
-        self.leaves.push([NONE; LEAF]);
+        self.leaves.push([self.none; LEAF]);
         if key < DIRECT as u64 {
             if self.direct.len() <= key as usize {
                 self.direct.resize(key as usize + 1, 0);

@@ -145,3 +145,42 @@ proptest! {
         prop_assert_eq!(outcome.projected_time_ns, data + outcome.waited_ns);
     }
 }
+
+/// Skewed accesses to `pages` pages, some of them writes.
+fn skewed(seed: u64, count: usize, pages: u64) -> Vec<Access> {
+    let mut state = seed | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let mut access = || {
+        let page = next() % pages * (next() % pages) / pages;
+        Access { write: next().is_multiple_of(4), ..read(page) }
+    };
+    (0..count).map(|_| access()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// More accesses than there are places before the list of pages is compacted.
+    #[test]
+    fn lru_at_all_sizes_at_once_is_lru_at_each(
+        seed in any::<u64>(),
+        pages in 1..2_000_u64,
+        count in prop_oneof![0..2_000_usize, 130_000..200_000_usize],
+        sizes in prop::collection::vec(1..2_500_usize, 1..6),
+    ) {
+        let accesses = skewed(seed, count, pages);
+        let setups: Vec<_> = sizes.iter().map(|pages| setup("lru", "none", *pages)).collect();
+        let mut sweep = Sweep::new(&setups, COSTS).expect("a known policy");
+        accesses.chunks(4_096).for_each(|chunk| sweep.feed(chunk));
+        for (pages, outcome) in sizes.iter().zip(sweep.finish()) {
+            let mut one = Simulation::new(Lru::new(), NoPrefetch, Memory::new(*pages), COSTS);
+            accesses.iter().for_each(|access| one.access(*access));
+            prop_assert_eq!(outcome, Some(one.outcome()), "{} pages", pages);
+        }
+    }
+}

@@ -92,7 +92,7 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     let mut sweep = Sweep::new(&setups, costs).map_err(bad)?;
     if let Some(entries) = arguments.pab {
         let path = super::path::geometry(entries, 4, 64, 128)?;
-        sweep = sweep.behind_path(path);
+        sweep = sweep.behind_path(path).map_err(bad)?;
     }
     read(&arguments.trace, "simulating", |accesses| sweep.feed(accesses))?;
     let data_accesses = sweep.data_accesses();

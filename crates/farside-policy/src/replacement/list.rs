@@ -259,6 +259,14 @@ impl<const N: usize> Lists<N> {
         (younger != NONE).then_some(Slot(younger))
     }
 
+    /// Looks at the neighbours of `slot`, so that they are near when it is moved; the answer means nothing.
+    #[inline]
+    pub fn glance(&self, slot: Slot) -> u32 {
+        let Some(link) = self.links.get(slot.0 as usize) else { return 0 };
+        let list = |slot: u32| self.links.get(slot as usize).map_or(0, |link| link.list);
+        u32::from(list(link.older) ^ list(link.younger))
+    }
+
     /// The list that `slot` is in.
     pub fn list_of(&self, slot: Slot) -> Option<usize> {
         let list = self.links.get(slot.0 as usize)?.list;

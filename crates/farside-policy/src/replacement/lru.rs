@@ -71,6 +71,10 @@ macro_rules! recency_policy {
                 self.0.access(slot);
             }
 
+            fn glance(&self, slot: Slot) -> u32 {
+                self.0.lists.glance(slot)
+            }
+
             fn remove(&mut self, slot: Slot) {
                 self.0.remove(slot);
             }

@@ -29,7 +29,7 @@ pub use lirs::{Lirs, LirsOptions};
 pub use lru::{Lru, Mru};
 pub use priority::{MOST_PRIORITIES, Priority};
 pub use region::RegionSpecific;
-pub use registry::{NAMES, OMNISCIENT, by_name};
+pub use registry::{NAMES, OMNISCIENT, PolicyVisitor, by_name, visit_by_name};
 pub use s3_fifo::{S3Fifo, S3FifoOptions};
 pub use second_chance::SecondChance;
 pub use two_queue::TwoQueue;
@@ -79,6 +79,12 @@ pub trait ReplacementPolicy: Send {
 
     /// The resident page at `slot` was accessed.
     fn access(&mut self, slot: Slot);
+
+    /// Looks at what [`access`](Self::access) will look at; the answer means nothing. A caller that knows
+    /// of several accesses to come has their places in memory fetched at once.
+    fn glance(&self, slot: Slot) -> u32 {
+        slot.0
+    }
 
     /// The program asks for the resident page at `slot` to be evicted sooner than those of lower
     /// priorities; 0 is the lowest, and every page has it at first (Eden's `ev_prio`). Policies

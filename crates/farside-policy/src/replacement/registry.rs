@@ -29,27 +29,51 @@ pub const OMNISCIENT: &[(&str, &str)] = &[
     ("s3-fifo", "S3-FIFO: a small queue that most pages leave from, and a main one"),
 ];
 
-/// A new policy with its default parameters, or `None` if none has that name.
-pub fn by_name(name: &str) -> Option<Box<dyn ReplacementPolicy>> {
+/// What to do with a policy whose type is known by name only.
+pub trait PolicyVisitor {
+    /// What comes of it.
+    type Output;
+
+    /// Takes the policy.
+    fn visit<P: ReplacementPolicy + 'static>(self, policy: P) -> Self::Output;
+}
+
+/// Gives a new policy with its default parameters to `visitor`; `None` if none has that name.
+///
+/// So code that calls a policy for every access is compiled for each of them.
+pub fn visit_by_name<V: PolicyVisitor>(name: &str, visitor: V) -> Option<V::Output> {
     Some(match name {
-        "fifo" => Box::new(Fifo::new()),
-        "second-chance" => Box::new(SecondChance::new()),
-        "lru" => Box::new(Lru::new()),
-        "mru" => Box::new(Mru::new()),
-        "clock0" => Box::new(Clock::new(false)),
-        "clock1" => Box::new(Clock::new(true)),
-        "2q" => Box::new(TwoQueue::new()),
-        "arc" => Box::new(Arc::new()),
-        "lirs" => Box::new(Lirs::new()),
-        "lirs-dup" => Box::new(Lirs::with_options(
+        "fifo" => visitor.visit(Fifo::new()),
+        "second-chance" => visitor.visit(SecondChance::new()),
+        "lru" => visitor.visit(Lru::new()),
+        "mru" => visitor.visit(Mru::new()),
+        "clock0" => visitor.visit(Clock::new(false)),
+        "clock1" => visitor.visit(Clock::new(true)),
+        "2q" => visitor.visit(TwoQueue::new()),
+        "arc" => visitor.visit(Arc::new()),
+        "lirs" => visitor.visit(Lirs::new()),
+        "lirs-dup" => visitor.visit(Lirs::with_options(
             "lirs-dup",
             LirsOptions { repeats_count: true, ..LirsOptions::default() },
         )),
-        "clock-pro" => Box::new(ClockPro::new()),
-        "eden" => Box::new(Eden::new()),
-        "priority" => Box::new(Priority::new()),
-        "region" => Box::new(RegionSpecific::new()),
-        "s3-fifo" => Box::new(S3Fifo::new()),
+        "clock-pro" => visitor.visit(ClockPro::new()),
+        "eden" => visitor.visit(Eden::new()),
+        "priority" => visitor.visit(Priority::new()),
+        "region" => visitor.visit(RegionSpecific::new()),
+        "s3-fifo" => visitor.visit(S3Fifo::new()),
         _ => return None,
     })
+}
+
+/// A new policy with its default parameters, or `None` if none has that name.
+pub fn by_name(name: &str) -> Option<Box<dyn ReplacementPolicy>> {
+    struct Boxed;
+    impl PolicyVisitor for Boxed {
+        type Output = Box<dyn ReplacementPolicy>;
+
+        fn visit<P: ReplacementPolicy + 'static>(self, policy: P) -> Self::Output {
+            Box::new(policy)
+        }
+    }
+    visit_by_name(name, Boxed)
 }

@@ -23,6 +23,9 @@ const PAGE: u64 = farside_trace::PAGE_SIZE as u64;
 /// Most pages that a policy may begin to watch after an arrival, as in the pager.
 const WATCH_BATCH: usize = 32;
 
+/// Accesses that are looked at ahead.
+const AHEAD: usize = 32;
+
 /// What was counted in a simulation.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
@@ -135,6 +138,25 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
     /// What was counted up to now.
     pub fn outcome(&self) -> Outcome {
         Outcome { projected_time_ns: self.now_ns.round() as u64, ..self.outcome }
+    }
+
+    /// The program makes accesses, which the policy sees.
+    ///
+    /// What the next few look at is looked at ahead of them, all at once: a processor waits for many
+    /// places in memory no longer than for one.
+    pub fn accesses(&mut self, accesses: &[Access]) {
+        for ahead in accesses.chunks(AHEAD) {
+            let mut seen = 0;
+            for access in ahead {
+                if let State::Resident { slot, .. } = self.residence.state(access.page) {
+                    seen ^= self.policy.glance(slot);
+                }
+            }
+            std::hint::black_box(seen);
+            for access in ahead {
+                self.step(*access, true);
+            }
+        }
     }
 
     /// The program makes an access, which the policy sees.

@@ -1,16 +1,18 @@
 //! Many simulations in one pass over a trace, on all processors.
 
+mod engine;
+
 use std::fmt;
 
-use farside_policy::prefetch::{self, Prefetcher};
-use farside_policy::replacement::{self, ReplacementPolicy};
+use farside_policy::prefetch;
 use farside_trace::Access;
 use rayon::prelude::*;
 
 use crate::belady::{self, Insertion};
 use crate::next_use::NextUses;
 use crate::path::{Geometry, Path, SpacePage};
-use crate::simulation::{Costs, Memory, Outcome, Simulation};
+use crate::simulation::{Costs, Memory, Outcome};
+use engine::{Engine, LruEngine};
 
 /// Names of the policies that know the future, and whether they have to let every page in.
 pub const CLAIRVOYANT: &[(&str, &str, Insertion)] = &[
@@ -56,15 +58,18 @@ impl fmt::Display for BadSetup {
 
 impl std::error::Error for BadSetup {}
 
-type Any = Simulation<Box<dyn ReplacementPolicy>, Box<dyn Prefetcher>>;
-
+/// Where the outcome of a setup is found.
+#[derive(Copy, Clone)]
 enum Run {
-    Simulated(Box<Any>),
+    /// The engine, and the number of the simulation in it.
+    Simulated(usize, usize),
     Clairvoyant(usize, Insertion),
 }
 
 /// Simulations that see the same accesses.
 pub struct Sweep {
+    setups: Vec<Setup>,
+    engines: Vec<Box<dyn Engine>>,
     runs: Vec<Run>,
     costs: Costs,
     /// For the clairvoyant ones.
@@ -83,10 +88,11 @@ impl Sweep {
     /// # Errors
     /// If one of them cannot be.
     pub fn new(setups: &[Setup], costs: Costs) -> Result<Self, BadSetup> {
-        let runs: Vec<_> =
-            setups.iter().map(|setup| run(setup, costs)).collect::<Result<_, _>>()?;
+        let (engines, runs) = engines(setups, costs, true)?;
         let clairvoyant = runs.iter().any(|run| matches!(run, Run::Clairvoyant(..)));
         Ok(Self {
+            setups: setups.to_vec(),
+            engines,
             runs,
             costs,
             future: clairvoyant.then(NextUses::new),
@@ -98,10 +104,15 @@ impl Sweep {
         })
     }
 
-    /// The same simulations, in which policies see only what PATH's hardware records; whether a page is
-    /// there is checked on every access. Policies that know the future see everything.
-    pub fn behind_path(self, geometry: Geometry) -> Self {
-        Self { path: Some(Path::new(geometry)), ..self }
+    /// The same simulations from their beginning, in which policies see only what PATH's hardware
+    /// records; whether a page is there is checked on every access. Policies that know the future see
+    /// everything.
+    ///
+    /// # Errors
+    /// As [`Sweep::new`].
+    pub fn behind_path(self, geometry: Geometry) -> Result<Self, BadSetup> {
+        let (engines, runs) = engines(&self.setups, self.costs, false)?;
+        Ok(Self { engines, runs, path: Some(Path::new(geometry)), ..self })
     }
 
     /// Lets all simulations see the next accesses.
@@ -112,28 +123,14 @@ impl Sweep {
             self.too_long |= !accesses.iter().all(|access| future.push(access.page));
         }
         let Some(path) = &mut self.path else {
-            return self.runs.par_iter_mut().for_each(|run| {
-                if let Run::Simulated(simulation) = run {
-                    accesses.iter().for_each(|access| simulation.access(*access));
-                }
-            });
+            return self.engines.par_iter_mut().for_each(|engine| engine.feed(accesses));
         };
         self.seen.clear();
         let recorded =
             |access: &Access| path.access(SpacePage { space: 0, page: access.page }, |_| ());
         self.seen.extend(accesses.iter().map(recorded));
         let seen = &self.seen;
-        self.runs.par_iter_mut().for_each(|run| {
-            if let Run::Simulated(simulation) = run {
-                for (access, seen) in accesses.iter().zip(seen) {
-                    if *seen {
-                        simulation.access(*access);
-                    } else {
-                        simulation.access_unseen(*access);
-                    }
-                }
-            }
-        });
+        self.engines.par_iter_mut().for_each(|engine| engine.feed_seen(accesses, seen));
     }
 
     /// Data accesses seen: records times their weights.
@@ -166,28 +163,65 @@ impl Sweep {
                 ..Outcome::default()
             })
         };
+        let outcomes: Vec<_> =
+            self.engines.into_par_iter().map(|engine| engine.outcomes()).collect();
         self.runs
             .into_par_iter()
             .map(|run| match run {
-                Run::Simulated(simulation) => Some(simulation.outcome()),
+                Run::Simulated(engine, number) => Some(outcomes[engine][number]),
                 Run::Clairvoyant(pages, insertion) => clairvoyant(pages, insertion),
             })
             .collect()
     }
 }
 
-fn run(setup: &Setup, costs: Costs) -> Result<Run, BadSetup> {
+type Engines = (Vec<Box<dyn Engine>>, Vec<Run>);
+
+/// What carries the simulations out; those of LRU without prefetching share an engine if they see
+/// `everything`.
+fn engines(setups: &[Setup], costs: Costs, everything: bool) -> Result<Engines, BadSetup> {
+    let shares =
+        |setup: &Setup| everything && setup.replacement == "lru" && setup.prefetch == "none";
+    let mut sizes: Vec<_> =
+        setups.iter().filter(|setup| shares(setup)).map(|setup| setup.memory.pages).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let mut engines: Vec<Box<dyn Engine>> = Vec::new();
+    if !sizes.is_empty() {
+        engines.push(Box::new(LruEngine::new(&sizes, costs)));
+    }
+    let mut runs = Vec::with_capacity(setups.len());
+    for setup in setups {
+        runs.push(if shares(setup) {
+            Run::Simulated(0, sizes.partition_point(|size| *size < setup.memory.pages))
+        } else if let Some(insertion) = clairvoyant(setup)? {
+            Run::Clairvoyant(setup.memory.pages, insertion)
+        } else {
+            engines.push(simulation(setup, costs)?);
+            Run::Simulated(engines.len() - 1, 0)
+        });
+    }
+    Ok((engines, runs))
+}
+
+/// Whether the policy knows the future, and whether it has to let every page in.
+fn clairvoyant(setup: &Setup) -> Result<Option<Insertion>, BadSetup> {
+    match CLAIRVOYANT.iter().find(|(name, ..)| *name == setup.replacement) {
+        Some((name, ..)) if setup.prefetch != "none" => {
+            Err(BadSetup::Clairvoyant(name.to_string(), setup.prefetch.clone()))
+        }
+        found => Ok(found.map(|(.., insertion)| *insertion)),
+    }
+}
+
+fn simulation(setup: &Setup, costs: Costs) -> Result<Box<dyn Engine>, BadSetup> {
     let prefetcher = prefetch::by_name(&setup.prefetch, setup.window)
         .ok_or_else(|| BadSetup::Prefetch(setup.prefetch.clone()))?;
-    if let Some((name, _, insertion)) =
-        CLAIRVOYANT.iter().find(|(name, ..)| *name == setup.replacement)
-    {
-        if setup.prefetch != "none" {
-            return Err(BadSetup::Clairvoyant(name.to_string(), setup.prefetch.clone()));
-        }
-        return Ok(Run::Clairvoyant(setup.memory.pages, *insertion));
-    }
-    let policy = replacement::by_name(&setup.replacement)
-        .ok_or_else(|| BadSetup::Replacement(setup.replacement.clone()))?;
-    Ok(Run::Simulated(Box::new(Simulation::new(policy, prefetcher, setup.memory, costs))))
+    let policy = &setup.replacement;
+    let engine = if setup.prefetch == "none" {
+        engine::without_prefetch(policy, setup.memory, costs)
+    } else {
+        engine::with_prefetch(policy, prefetcher, setup.memory, costs)
+    };
+    engine.ok_or_else(|| BadSetup::Replacement(policy.clone()))
 }
