@@ -58,6 +58,10 @@ impl ReplacementPolicy for Clock {
         self.used[slot.0 as usize] = true;
     }
 
+    fn glance(&self, slot: Slot) -> u32 {
+        u32::from(self.used[slot.0 as usize])
+    }
+
     fn remove(&mut self, slot: Slot) {
         self.lists.remove(slot);
         self.pages.release(slot);

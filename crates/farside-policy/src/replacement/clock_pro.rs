@@ -1,11 +1,9 @@
 //! CLOCK-Pro (Jiang, Chen and Zhang, USENIX 2005).
 
-use std::collections::HashMap;
-
 use farside_trace::PageId;
-use rustc_hash::FxBuildHasher;
 
 use super::list::{Lists, SlotPages};
+use super::page_index::PageIndex;
 use super::{Arrival, ReplacementPolicy, Slot};
 
 /// Hot pages and those in their test period, in the order in which the hot hand comes by.
@@ -88,7 +86,7 @@ pub struct ClockPro {
     clock: Lists<1>,
     test: Lists<1>,
     cold: Lists<1>,
-    ghosts: HashMap<PageId, Slot, FxBuildHasher>,
+    ghosts: PageIndex,
     hot: usize,
     capacity: usize,
     least_cold: usize,
@@ -111,7 +109,7 @@ impl ClockPro {
             clock: Lists::new(),
             test: Lists::new(),
             cold: Lists::new(),
-            ghosts: HashMap::default(),
+            ghosts: PageIndex::new(),
             hot: 0,
             capacity: 0,
             least_cold: 0,
@@ -162,7 +160,7 @@ impl ClockPro {
         }
         if self.kind(slot) == Kind::Ghost {
             let page = self.pages.release(slot);
-            self.ghosts.remove(&page);
+            self.ghosts.remove_slot(page, slot);
         }
     }
 
@@ -247,7 +245,7 @@ impl ClockPro {
 
     /// Lets a page in that nobody references now; it keeps the test period it may be in.
     fn add_unreferenced(&mut self, page: PageId) -> Slot {
-        let slot = match self.ghosts.remove(&page) {
+        let slot = match self.ghosts.remove(page, &self.pages) {
             Some(slot) => {
                 self.set(slot, Kind::Cold);
                 slot
@@ -284,7 +282,7 @@ impl ReplacementPolicy for ClockPro {
         self.clock.reserve(slots);
         self.test.reserve(slots);
         self.cold.reserve(slots);
-        self.ghosts.reserve((2 * (pages + 1)).saturating_sub(self.ghosts.len()));
+        self.ghosts.reserve(pages.saturating_add(1));
         self.turn_hot_hand();
         self.turn_test_hand();
     }
@@ -293,7 +291,7 @@ impl ReplacementPolicy for ClockPro {
         if arrival == Arrival::Prefetch {
             return self.add_unreferenced(page);
         }
-        if let Some(slot) = self.ghosts.remove(&page) {
+        if let Some(slot) = self.ghosts.remove(page, &self.pages) {
             self.leave_test(slot);
             self.promote(slot);
             return slot;

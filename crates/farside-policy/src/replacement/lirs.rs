@@ -1,11 +1,9 @@
 //! LIRS (Jiang and Zhang, SIGMETRICS 2002).
 
-use std::collections::HashMap;
-
 use farside_trace::PageId;
-use rustc_hash::FxBuildHasher;
 
 use super::list::{Lists, SlotPages};
+use super::page_index::PageIndex;
 use super::{Arrival, ReplacementPolicy, Slot};
 
 /// The only list of the stack, from the oldest reference to the youngest: S.
@@ -59,7 +57,7 @@ pub struct Lirs {
     kinds: Vec<Kind>,
     stack: Lists<1>,
     lists: Lists<2>,
-    ghosts: HashMap<PageId, Slot, FxBuildHasher>,
+    ghosts: PageIndex,
     low: usize,
     most_low: usize,
     most_ghosts: usize,
@@ -81,7 +79,7 @@ impl Lirs {
             kinds: Vec::new(),
             stack: Lists::new(),
             lists: Lists::new(),
-            ghosts: HashMap::default(),
+            ghosts: PageIndex::new(),
             low: 0,
             most_low: 0,
             most_ghosts: usize::MAX,
@@ -144,12 +142,12 @@ impl Lirs {
         self.stack.remove(slot);
         self.lists.remove(slot);
         let page = self.pages.release(slot);
-        self.ghosts.remove(&page);
+        self.ghosts.remove_slot(page, slot);
     }
 
     /// Lets a page in that nobody has referenced yet; it keeps the place in the stack it may have.
     fn add_unreferenced(&mut self, page: PageId) -> Slot {
-        let slot = match self.ghosts.remove(&page) {
+        let slot = match self.ghosts.remove(page, &self.pages) {
             Some(slot) => {
                 self.lists.remove(slot);
                 self.set(slot, Kind::High);
@@ -163,7 +161,7 @@ impl Lirs {
 
     /// Lets a page in because it is referenced.
     fn add_referenced(&mut self, page: PageId) -> Slot {
-        if let Some(slot) = self.ghosts.remove(&page) {
+        if let Some(slot) = self.ghosts.remove(page, &self.pages) {
             self.lists.remove(slot);
             self.promote(slot);
             return slot;
@@ -200,7 +198,7 @@ impl ReplacementPolicy for Lirs {
         self.kinds.reserve_exact(slots.saturating_sub(self.kinds.len()));
         self.stack.reserve(slots);
         self.lists.reserve(slots);
-        self.ghosts.reserve((2 * (slots - pages)).saturating_sub(self.ghosts.len()));
+        self.ghosts.reserve(slots - pages);
         self.demote_surplus();
     }
 
@@ -236,6 +234,14 @@ impl ReplacementPolicy for Lirs {
                 self.lists.make_youngest(slot);
             }
         }
+    }
+
+    fn glance(&self, slot: Slot) -> u32 {
+        self.kind(slot) as u32 ^ self.stack.glance(slot)
+    }
+
+    fn glance_missing(&self, page: PageId) -> u32 {
+        self.ghosts.glance(page)
     }
 
     fn remove(&mut self, slot: Slot) {

@@ -6,12 +6,13 @@
 mod arc;
 mod clock;
 mod clock_pro;
+mod directory;
 mod eden;
 mod fifo;
-mod ghost;
 mod lirs;
 pub mod list;
 mod lru;
+mod page_index;
 mod priority;
 pub mod region;
 mod registry;
@@ -24,7 +25,6 @@ pub use clock::Clock;
 pub use clock_pro::{ClockPro, ClockProOptions};
 pub use eden::{Eden, EdenOptions, MOST_GENERATIONS};
 pub use fifo::Fifo;
-pub use ghost::Ghosts;
 pub use lirs::{Lirs, LirsOptions};
 pub use lru::{Lru, Mru};
 pub use priority::{MOST_PRIORITIES, Priority};
@@ -84,6 +84,11 @@ pub trait ReplacementPolicy: Send {
     /// of several accesses to come has their places in memory fetched at once.
     fn glance(&self, slot: Slot) -> u32 {
         slot.0
+    }
+
+    /// Looks at what [`expect`](Self::expect) will look at, likewise.
+    fn glance_missing(&self, page: PageId) -> u32 {
+        page.0 as u32
     }
 
     /// The program asks for the resident page at `slot` to be evicted sooner than those of lower

@@ -2,8 +2,7 @@
 
 use farside_trace::PageId;
 
-use super::ghost::Ghosts;
-use super::list::{Lists, SlotPages};
+use super::directory::Directory;
 use super::{Arrival, ReplacementPolicy, Slot};
 
 /// Pages on probation, in order of arrival: S.
@@ -12,8 +11,8 @@ const SMALL: usize = 0;
 /// Pages that proved useful, in order of their last promotion or reprieve: M.
 const MAIN: usize = 1;
 
-/// The only list of ghosts, what left [`SMALL`], in that order: G.
-const OUT: usize = 0;
+/// Remembered pages, what left [`SMALL`], in that order: G.
+const OUT: usize = 2;
 
 /// Most uses that are counted: two bits.
 const MOST_USES: u8 = 3;
@@ -53,9 +52,7 @@ impl Default for S3FifoOptions {
 #[derive(Clone, Debug)]
 pub struct S3Fifo {
     options: S3FifoOptions,
-    pages: SlotPages,
-    queues: Lists<2>,
-    ghosts: Ghosts<1>,
+    queues: Directory<3>,
     /// By slot: uses since the page entered its queue, at most [`MOST_USES`], or [`UNREFERENCED`].
     uses: Vec<u8>,
     /// Pages from which on the small queue gives pages up.
@@ -71,20 +68,18 @@ impl S3Fifo {
 
     /// A policy without pages.
     pub fn with_options(options: S3FifoOptions) -> Self {
-        Self {
-            options,
-            pages: SlotPages::new(),
-            queues: Lists::new(),
-            ghosts: Ghosts::default(),
-            uses: Vec::new(),
-            small: 1,
-            main: 0,
-        }
+        Self { options, queues: Directory::default(), uses: Vec::new(), small: 1, main: 0 }
     }
 
-    fn add(&mut self, page: PageId, queue: usize, uses: u8) -> Slot {
-        let slot = self.pages.insert(page);
-        self.queues.push_youngest(queue, slot);
+    /// Takes `page` in; into `remembered` if it was, else into `new`.
+    fn add(&mut self, page: PageId, new: usize, remembered: usize, uses: u8) -> Slot {
+        let slot = match self.queues.recall(page) {
+            Some((slot, _)) => {
+                self.queues.readmit(slot, remembered);
+                slot
+            }
+            None => self.queues.admit(page, new),
+        };
         let index = slot.0 as usize;
         if index >= self.uses.len() {
             self.uses.resize(index + 1, 0);
@@ -103,16 +98,16 @@ impl S3Fifo {
 
     /// Takes the oldest page out of the small queue; `None` if it moved on and nothing left for it.
     fn leave_small(&mut self) -> Option<PageId> {
-        let slot = self.queues.pop_oldest(SMALL)?;
+        let slot = self.queues.oldest(SMALL)?;
         if self.uses(slot) < self.options.uses_to_stay {
-            let page = self.pages.release(slot);
-            self.remember(page);
-            return Some(page);
+            let page = self.queues.retire(slot, OUT);
+            self.trim();
+            return page;
         }
         let full = self.queues.len(MAIN) >= self.main;
         let victim = if full { self.leave_main() } else { None };
         self.uses[slot.0 as usize] = 0;
-        self.queues.push_youngest(MAIN, slot);
+        self.queues.move_to(slot, MAIN);
         victim
     }
 
@@ -122,22 +117,16 @@ impl S3Fifo {
             let slot = self.queues.oldest(MAIN)?;
             let uses = self.uses(slot);
             if uses == 0 {
-                self.queues.remove(slot);
-                return Some(self.pages.release(slot));
+                return Some(self.queues.release(slot));
             }
             self.uses[slot.0 as usize] = uses - 1;
-            self.queues.make_youngest(slot);
+            self.queues.move_to(slot, MAIN);
         }
     }
 
-    fn remember(&mut self, page: PageId) {
-        self.ghosts.push_youngest(OUT, page);
-        self.trim();
-    }
-
     fn trim(&mut self) {
-        while self.ghosts.len(OUT) > self.main {
-            self.ghosts.pop_oldest(OUT);
+        while self.queues.len(OUT) > self.main {
+            self.queues.forget_oldest(OUT);
         }
     }
 }
@@ -157,16 +146,14 @@ impl ReplacementPolicy for S3Fifo {
         let share = pages.saturating_mul(self.options.small_permille).div_ceil(1000);
         self.small = share.clamp(1, pages.max(1));
         self.main = pages.saturating_sub(self.small);
-        self.pages.reserve(pages);
-        self.queues.reserve(pages);
-        self.uses.reserve_exact(pages.saturating_sub(self.uses.len()));
-        self.ghosts.reserve(self.main + 1);
+        self.queues.reserve(pages, self.main + 1);
+        self.uses.reserve_exact((pages + self.main + 1).saturating_sub(self.uses.len()));
         self.trim();
     }
 
     fn insert(&mut self, page: PageId, arrival: Arrival) -> Slot {
-        let queue = if self.ghosts.remove(page).is_some() { MAIN } else { SMALL };
-        self.add(page, queue, if arrival == Arrival::Prefetch { UNREFERENCED } else { 0 })
+        let uses = if arrival == Arrival::Prefetch { UNREFERENCED } else { 0 };
+        self.add(page, SMALL, MAIN, uses)
     }
 
     fn access(&mut self, slot: Slot) {
@@ -174,14 +161,21 @@ impl ReplacementPolicy for S3Fifo {
         *uses = if *uses == UNREFERENCED { 0 } else { (*uses + 1).min(MOST_USES) };
     }
 
+    fn glance(&self, slot: Slot) -> u32 {
+        u32::from(self.uses[slot.0 as usize])
+    }
+
+    fn glance_missing(&self, page: PageId) -> u32 {
+        self.queues.glance_missing(page)
+    }
+
     fn remove(&mut self, slot: Slot) {
-        self.queues.remove(slot);
-        self.pages.release(slot);
+        self.queues.release(slot);
     }
 
     fn victim(&mut self) -> Option<PageId> {
-        while !self.pages.is_empty() {
-            let from_small = self.queues.len(SMALL) >= self.small || self.queues.is_empty(MAIN);
+        while !self.is_empty() {
+            let from_small = self.queues.len(SMALL) >= self.small || self.queues.len(MAIN) == 0;
             let victim = if from_small { self.leave_small() } else { self.leave_main() };
             if victim.is_some() {
                 return victim;
@@ -191,11 +185,10 @@ impl ReplacementPolicy for S3Fifo {
     }
 
     fn restore(&mut self, page: PageId) -> Slot {
-        let queue = if self.ghosts.remove(page).is_some() { SMALL } else { MAIN };
-        self.add(page, queue, 0)
+        self.add(page, MAIN, SMALL, 0)
     }
 
     fn len(&self) -> usize {
-        self.pages.len()
+        self.queues.len(SMALL) + self.queues.len(MAIN)
     }
 }

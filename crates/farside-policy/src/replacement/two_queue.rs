@@ -2,8 +2,7 @@
 
 use farside_trace::PageId;
 
-use super::ghost::Ghosts;
-use super::list::{Lists, SlotPages};
+use super::directory::Directory;
 use super::{Arrival, ReplacementPolicy, Slot};
 
 /// Pages seen once, in order of arrival: A1in.
@@ -12,8 +11,8 @@ const NEW: usize = 0;
 /// Pages seen again after they had left [`NEW`], by last use: Am.
 const HOT: usize = 1;
 
-/// The only list of ghosts, what left [`NEW`], in that order: A1out.
-const OUT: usize = 0;
+/// Remembered pages, what left [`NEW`], in that order: A1out.
+const OUT: usize = 2;
 
 /// Keeps pages that are used again some time after their first use; one-time scans pass by them.
 ///
@@ -21,13 +20,11 @@ const OUT: usize = 0;
 /// in A1in changes nothing. A remembered page leaves A1out before room is made for it.
 #[derive(Clone, Debug, Default)]
 pub struct TwoQueue {
-    pages: SlotPages,
-    lists: Lists<2>,
-    ghosts: Ghosts<1>,
+    directory: Directory<3>,
     most_new: usize,
     most_ghosts: usize,
-    /// The page that arrives next, if it was remembered.
-    returning: Option<PageId>,
+    /// The page that arrives next and its slot, if it was remembered.
+    returning: Option<(PageId, Slot)>,
 }
 
 impl TwoQueue {
@@ -36,10 +33,11 @@ impl TwoQueue {
         Self { most_new: 1, most_ghosts: 1, ..Self::default() }
     }
 
-    fn add(&mut self, page: PageId, list: usize) -> Slot {
-        let slot = self.pages.insert(page);
-        self.lists.push_youngest(list, slot);
-        slot
+    /// Forgets the page that was to arrive next.
+    fn forget_returning(&mut self) {
+        if let Some((_, slot)) = self.returning.take() {
+            self.directory.discard(slot);
+        }
     }
 }
 
@@ -51,55 +49,72 @@ impl ReplacementPolicy for TwoQueue {
     fn set_capacity(&mut self, pages: usize) {
         self.most_new = (pages / 4).max(1);
         self.most_ghosts = (pages / 2).max(1);
-        self.pages.reserve(pages);
-        self.lists.reserve(pages);
-        self.ghosts.reserve(self.most_ghosts + 1);
-        while self.ghosts.len(OUT) > self.most_ghosts {
-            self.ghosts.pop_oldest(OUT);
+        self.directory.reserve(pages, self.most_ghosts + 2);
+        while self.directory.len(OUT) > self.most_ghosts {
+            self.directory.forget_oldest(OUT);
         }
     }
 
     fn expect(&mut self, page: PageId) {
-        if self.ghosts.remove(page).is_some() {
-            self.returning = Some(page);
-        }
+        self.forget_returning();
+        self.returning = self.directory.recall(page).map(|(slot, _)| (page, slot));
     }
 
     fn insert(&mut self, page: PageId, _arrival: Arrival) -> Slot {
-        let returning = self.returning.take() == Some(page) || self.ghosts.remove(page).is_some();
-        self.add(page, if returning { HOT } else { NEW })
+        if self.returning.is_none_or(|(returning, _)| returning != page) {
+            self.expect(page);
+        }
+        match self.returning.take() {
+            Some((_, slot)) => {
+                self.directory.readmit(slot, HOT);
+                slot
+            }
+            None => self.directory.admit(page, NEW),
+        }
     }
 
     fn access(&mut self, slot: Slot) {
-        if self.lists.list_of(slot) == Some(HOT) {
-            self.lists.make_youngest(slot);
+        if self.directory.list_of(slot) == Some(HOT) {
+            self.directory.move_to(slot, HOT);
         }
+    }
+
+    fn glance(&self, slot: Slot) -> u32 {
+        self.directory.glance(slot)
+    }
+
+    fn glance_missing(&self, page: PageId) -> u32 {
+        self.directory.glance_missing(page)
     }
 
     fn remove(&mut self, slot: Slot) {
-        self.lists.remove(slot);
-        self.pages.release(slot);
+        self.directory.release(slot);
     }
 
     fn victim(&mut self) -> Option<PageId> {
-        let new = self.lists.len(NEW) > self.most_new || self.lists.is_empty(HOT);
-        let slot = self.lists.pop_oldest(if new { NEW } else { HOT })?;
-        let page = self.pages.release(slot);
-        if new {
-            self.ghosts.push_youngest(OUT, page);
-            if self.ghosts.len(OUT) > self.most_ghosts {
-                self.ghosts.pop_oldest(OUT);
-            }
+        let new = self.directory.len(NEW) > self.most_new || self.directory.len(HOT) == 0;
+        let slot = self.directory.oldest(if new { NEW } else { HOT })?;
+        if !new {
+            return Some(self.directory.release(slot));
         }
-        Some(page)
+        let page = self.directory.retire(slot, OUT);
+        if self.directory.len(OUT) > self.most_ghosts {
+            self.directory.forget_oldest(OUT);
+        }
+        page
     }
 
     fn restore(&mut self, page: PageId) -> Slot {
-        let new = self.ghosts.remove(page).is_some();
-        self.add(page, if new { NEW } else { HOT })
+        match self.directory.recall(page) {
+            Some((slot, _)) => {
+                self.directory.readmit(slot, NEW);
+                slot
+            }
+            None => self.directory.admit(page, HOT),
+        }
     }
 
     fn len(&self) -> usize {
-        self.pages.len()
+        self.directory.len(NEW) + self.directory.len(HOT)
     }
 }

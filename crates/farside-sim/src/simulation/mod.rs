@@ -148,9 +148,10 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
         for ahead in accesses.chunks(AHEAD) {
             let mut seen = 0;
             for access in ahead {
-                if let State::Resident { slot, .. } = self.residence.state(access.page) {
-                    seen ^= self.policy.glance(slot);
-                }
+                seen ^= match self.residence.state(access.page) {
+                    State::Resident { slot, .. } => self.policy.glance(slot),
+                    _ => self.policy.glance_missing(access.page),
+                };
             }
             std::hint::black_box(seen);
             for access in ahead {

@@ -7,12 +7,10 @@ mod map;
 pub use curves::{Curves, Misses, Order};
 pub use map::{MOST_REGIONS, RegionMap, RegionMapError};
 
-use std::collections::HashMap;
-
 use farside_trace::PageId;
-use rustc_hash::FxBuildHasher;
 
 use super::list::{Lists, SlotPages};
+use super::page_index::PageIndex;
 use super::{Arrival, ReplacementPolicy, Slot};
 use balance::{History, Stake, next_move};
 
@@ -104,7 +102,7 @@ pub struct RegionSpecific {
     /// Resident pages by region, in the order of their last use.
     resident: Lists<MOST_REGIONS>,
     /// Pages that are not resident but in a stack.
-    ghosts: HashMap<PageId, Slot, FxBuildHasher>,
+    ghosts: PageIndex,
     curves: Curves,
     regions: [Region; MOST_REGIONS],
     capacity: usize,
@@ -133,7 +131,7 @@ impl RegionSpecific {
             pages: SlotPages::new(),
             region_of: Vec::new(),
             resident: Lists::new(),
-            ghosts: HashMap::default(),
+            ghosts: PageIndex::new(),
             curves: Curves::new(1),
             regions: [Region::new(Order::Lru); MOST_REGIONS],
             capacity: 0,
@@ -216,7 +214,7 @@ impl RegionSpecific {
     /// Makes a page resident, at the end of its region that leaves first or last.
     fn admit(&mut self, page: PageId, referenced: bool) -> Slot {
         let region = self.region(page);
-        let slot = match self.ghosts.remove(&page) {
+        let slot = match self.ghosts.remove(page, &self.pages) {
             Some(slot) => slot,
             None => self.new_slot(page, region),
         };
@@ -245,7 +243,7 @@ impl RegionSpecific {
         while let Some(slot) = self.curves.next_gone() {
             if self.resident.list_of(slot).is_none() {
                 let page = self.pages.release(slot);
-                self.ghosts.remove(&page);
+                self.ghosts.remove_slot(page, slot);
             }
         }
     }
@@ -334,7 +332,7 @@ impl ReplacementPolicy for RegionSpecific {
         self.region_of.reserve_exact(slots.saturating_sub(self.region_of.len()));
         self.resident.reserve(slots);
         self.curves.reserve(slots);
-        self.ghosts.reserve((2 * (ghosts + 2)).saturating_sub(self.ghosts.len()));
+        self.ghosts.reserve(ghosts.saturating_add(2));
         self.curves.set_step(step);
         self.shrink();
         self.epoch_left = self.epoch_length();

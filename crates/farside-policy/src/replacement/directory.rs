@@ -1,0 +1,109 @@
+//! Pages that are resident, and pages that left and are still remembered.
+
+use farside_trace::PageId;
+
+use super::Slot;
+use super::list::{Lists, SlotPages};
+use super::page_index::PageIndex;
+
+/// `N` lists of pages from oldest to youngest, some for resident pages and some for remembered ones; the
+/// policy knows which. A page keeps its slot when it leaves.
+///
+/// Every operation takes constant time; within what was reserved none allocates.
+#[derive(Clone, Debug, Default)]
+pub struct Directory<const N: usize> {
+    pages: SlotPages,
+    lists: Lists<N>,
+    remembered: PageIndex,
+}
+
+impl<const N: usize> Directory<N> {
+    /// Makes room for so many pages, resident and remembered ones.
+    pub fn reserve(&mut self, resident: usize, remembered: usize) {
+        let pages = resident.saturating_add(remembered);
+        self.pages.reserve(pages);
+        self.lists.reserve(pages);
+        self.remembered.reserve(remembered);
+    }
+
+    /// Takes in a resident page as the youngest of `list`.
+    pub fn admit(&mut self, page: PageId, list: usize) -> Slot {
+        let slot = self.pages.insert(page);
+        self.lists.push_youngest(list, slot);
+        slot
+    }
+
+    /// Makes `slot` the youngest of `list`, whichever list it is in.
+    pub fn move_to(&mut self, slot: Slot, list: usize) {
+        self.lists.remove(slot);
+        self.lists.push_youngest(list, slot);
+    }
+
+    /// Remembers the resident page at `slot` as the youngest of `list`.
+    pub fn retire(&mut self, slot: Slot, list: usize) -> Option<PageId> {
+        let page = self.pages.get(slot)?;
+        self.move_to(slot, list);
+        self.remembered.insert(page, slot);
+        Some(page)
+    }
+
+    /// Finds a remembered page: the list it was in, and its slot, which is in no list now. The slot goes
+    /// back into one by [`readmit`](Self::readmit), or is given up by [`discard`](Self::discard).
+    pub fn recall(&mut self, page: PageId) -> Option<(Slot, usize)> {
+        let slot = self.remembered.remove(page, &self.pages)?;
+        let list = self.lists.list_of(slot)?;
+        self.lists.remove(slot);
+        Some((slot, list))
+    }
+
+    /// Makes a slot in no list the youngest of `list`.
+    pub fn readmit(&mut self, slot: Slot, list: usize) {
+        self.lists.push_youngest(list, slot);
+    }
+
+    /// Gives up a slot in no list.
+    pub fn discard(&mut self, slot: Slot) {
+        self.pages.release(slot);
+    }
+
+    /// Looks at what [`recall`](Self::recall) will look at; the answer means nothing.
+    #[inline]
+    pub fn glance_missing(&self, page: PageId) -> u32 {
+        self.remembered.glance(page)
+    }
+
+    /// Looks at what [`move_to`](Self::move_to) will look at; the answer means nothing.
+    #[inline]
+    pub fn glance(&self, slot: Slot) -> u32 {
+        self.lists.glance(slot)
+    }
+
+    /// Forgets the oldest page of a list of remembered ones; whether there was any.
+    pub fn forget_oldest(&mut self, list: usize) -> bool {
+        let Some(slot) = self.lists.pop_oldest(list) else { return false };
+        let page = self.pages.release(slot);
+        self.remembered.remove_slot(page, slot);
+        true
+    }
+
+    /// Lets a resident page go.
+    pub fn release(&mut self, slot: Slot) -> PageId {
+        self.lists.remove(slot);
+        self.pages.release(slot)
+    }
+
+    /// The oldest slot of `list`.
+    pub fn oldest(&self, list: usize) -> Option<Slot> {
+        self.lists.oldest(list)
+    }
+
+    /// The list that `slot` is in.
+    pub fn list_of(&self, slot: Slot) -> Option<usize> {
+        self.lists.list_of(slot)
+    }
+
+    /// Number of pages in `list`.
+    pub const fn len(&self, list: usize) -> usize {
+        self.lists.len(list)
+    }
+}
