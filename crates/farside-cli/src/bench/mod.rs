@@ -3,6 +3,7 @@
 //! One file per benchmark. A benchmark returns rows; everything else - repetition, medians,
 //! the table, `--json` - is shared.
 
+mod analysis;
 mod demo;
 mod janitor;
 mod kernel;
@@ -58,8 +59,12 @@ enum What {
     Mechanisms(mechanisms::MechanismsArgs),
     /// Far memory at 20 % local beside the kernel's own swap, and at 100 % beside plain runs
     Paging(paging::PagingArgs),
+    /// Miss-rate curves, simulations and captures beside other ways to have them
+    Analysis(analysis::AnalysisArgs),
     /// Two real programs: plain, on far memory, and on the kernel's swap
     Demo(demo::DemoArgs),
+    #[command(hide = true)]
+    Reckon(analysis::reckon::ReckonArgs),
     #[command(hide = true)]
     Workload(workload::WorkloadArgs),
     #[command(hide = true)]
@@ -94,7 +99,9 @@ pub fn run(args: BenchArgs) -> ExitCode {
     let rows = match what {
         What::Mechanisms(own) => mechanisms::run(&own, &shared, &progress),
         What::Paging(own) => paging::run(&own, &shared, &progress),
+        What::Analysis(own) => analysis::run(&own, &shared, &progress),
         What::Demo(own) => return finish(demo::run(&own, &shared, &progress)),
+        What::Reckon(own) => return finish(analysis::reckon::run(&own)),
         What::Workload(own) => return finish(workload::run(&own)),
         What::Rawfault(own) => return finish(rawfault::run(&own)),
         What::Warmup(own) => return finish(warmup::run(&own)),
