@@ -10,6 +10,7 @@ pub mod lru_sizes;
 pub mod need;
 pub mod next_use;
 pub mod page_map;
+pub mod partition;
 pub mod path;
 pub mod replay;
 pub mod simulation;

@@ -1,0 +1,85 @@
+//! PATH's greedy rule: pages from the program that loses least by it to the one that gains most.
+
+use super::{Partitioning, Value};
+
+/// Most exchanges with one size of chunk. Each makes the whole better, so that there is an end
+/// anyway; this bounds the time until then.
+const MOST_ROUNDS: usize = 1 << 20;
+
+/// Exchanges chunks of `chunk` pages, then half as many, down to single pages.
+pub fn exchange_finer(partitioning: &Partitioning, shares: &mut [usize], chunk: usize) {
+    let mut chunk = chunk.max(1);
+    loop {
+        exchange(partitioning, shares, chunk);
+        if chunk == 1 {
+            return;
+        }
+        chunk /= 2;
+    }
+}
+
+/// Exchanges chunks of `chunk` pages until no exchange of two programs makes the whole better.
+pub fn exchange(partitioning: &Partitioning, shares: &mut [usize], chunk: usize) {
+    let index: Vec<usize> = (0..shares.len()).collect();
+    let mut states: Vec<_> =
+        index.iter().map(|i| State::of(partitioning, *i, shares[*i], chunk)).collect();
+    for _ in 0..MOST_ROUNDS {
+        let Some((from, to)) = best(&states) else { return };
+        shares[from] -= chunk;
+        shares[to] += chunk;
+        for i in [from, to] {
+            states[i] = State::of(partitioning, i, shares[i], chunk);
+        }
+    }
+}
+
+/// What a program is worth with its share, with a chunk less and with a chunk more.
+struct State {
+    now: Value,
+    less: Option<Value>,
+    more: Value,
+}
+
+impl State {
+    fn of(partitioning: &Partitioning, index: usize, pages: usize, chunk: usize) -> Self {
+        let program = &partitioning.programs[index];
+        let value = |pages: usize| Value {
+            worst: partitioning.worst_of(program, pages),
+            misses: partitioning.weight(index) * program.misses(pages) as f64,
+        };
+        let less = pages.checked_sub(chunk).filter(|less| *less >= program.least());
+        Self { now: value(pages), less: less.map(value), more: value(pages.saturating_add(chunk)) }
+    }
+}
+
+/// The exchange that makes the whole best, if one makes it better: the programs that give and get.
+fn best(states: &[State]) -> Option<(usize, usize)> {
+    let now = states.iter().map(|state| state.now.worst).fold(0.0, f64::max);
+    let worst = three_worst(states);
+    let mut best = (Value { worst: now, misses: 0.0 }, None);
+    for (to, gets) in states.iter().enumerate() {
+        let benefit = gets.now.misses - gets.more.misses;
+        for (from, gives) in states.iter().enumerate().filter(|(from, _)| *from != to) {
+            let Some(less) = gives.less else { continue };
+            let others = worst.iter().find(|(index, _)| *index != from && *index != to);
+            let others = others.map_or(0.0, |(_, worst)| *worst);
+            let penalty = less.misses - gives.now.misses;
+            let value = Value {
+                worst: others.max(less.worst).max(gets.more.worst),
+                misses: penalty - benefit,
+            };
+            if value < best.0 {
+                best = (value, Some((from, to)));
+            }
+        }
+    }
+    best.1
+}
+
+/// The three programs that are worst off: one of them is in no exchange of two.
+fn three_worst(states: &[State]) -> Vec<(usize, f64)> {
+    let mut worst: Vec<_> = states.iter().map(|state| state.now.worst).enumerate().collect();
+    worst.sort_by(|a, b| b.1.total_cmp(&a.1));
+    worst.truncate(3);
+    worst
+}
