@@ -11,7 +11,7 @@ use clap_complete::Shell;
 use farside_pager::settings::Settings;
 use farside_policy::{prefetch, replacement};
 
-use crate::analysis::{analyze, path, simulate};
+use crate::analysis::{analyze, partition, path, simulate};
 use crate::options::{Given, Layer, Options, Origin};
 use crate::traces::{export, import};
 use crate::{Failure, bench, capture, doctor, generate, node, run, top};
@@ -62,6 +62,9 @@ enum Verb {
     Analyze(analyze::AnalyzeArguments),
     /// Run a page trace through policies, prefetchers and sizes of memory.
     Simulate(simulate::SimulateArguments),
+    /// Share memory out among programs by what their traces tell.
+    #[command(after_help = partition::HELP)]
+    Partition(partition::PartitionArguments),
     /// Count what PATH's page access tracking hardware would record of a page trace.
     Path(path::PathArguments),
     /// Turn another tool's trace of memory accesses into Farside's own format.
@@ -206,6 +209,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Top { once, json } => top::top(once, json),
         Verb::Analyze(arguments) => analyze::analyze(&arguments),
         Verb::Simulate(arguments) => simulate::simulate(&arguments),
+        Verb::Partition(arguments) => partition::partition(&arguments),
         Verb::Path(arguments) => path::path(&arguments),
         Verb::Import(arguments) => import::import(&arguments),
         Verb::Export(arguments) => export::export(&arguments),

@@ -21,7 +21,7 @@ fn pages(pages: impl IntoIterator<Item = u64>) -> Vec<Access> {
 fn run(policy: &str, memory: usize, traces: &[Vec<Access>]) -> Vec<Usage> {
     let pool = Pool::new(by_name(policy).unwrap(), memory, traces.len(), Costs::default());
     let traces = traces.iter().map(|trace| trace.iter().copied().map(Ok::<_, Infallible>));
-    pool.run(traces.collect()).unwrap()
+    pool.run(&mut traces.collect::<Vec<_>>(), |_| ()).unwrap()
 }
 
 /// Misses and time of each program, by lists that are searched from end to end.
@@ -140,5 +140,5 @@ fn an_error_in_a_trace_is_passed_on() {
     let pool = Pool::new(Lru::new(), 10, 2, Costs::default());
     let good: Vec<Result<Access, &str>> = vec![Ok(access(1, 1)); 5];
     let bad = vec![Ok(access(1, 1)), Err("torn")];
-    assert_eq!(pool.run(vec![good.into_iter(), bad.into_iter()]), Err("torn"));
+    assert_eq!(pool.run(&mut [good.into_iter(), bad.into_iter()], |_| ()), Err("torn"));
 }

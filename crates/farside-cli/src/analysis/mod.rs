@@ -1,7 +1,9 @@
-//! What can be learnt from a page trace: `analyze`, `simulate` and `path`.
+//! What can be learnt from a page trace: `analyze`, `simulate`, `partition` and `path`.
 
 pub mod analyze;
+mod costs;
 mod memory;
+pub mod partition;
 pub mod path;
 pub mod simulate;
 mod trace;

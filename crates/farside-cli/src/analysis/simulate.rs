@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
-use farside_far::FarUrl;
 use farside_policy::{prefetch, replacement};
-use farside_sim::simulation::{Costs, Memory, Outcome};
+use farside_sim::simulation::{Memory, Outcome};
 use farside_sim::sweep::{CLAIRVOYANT, Setup, Sweep};
 use farside_trace::PAGE_SIZE;
 use serde::Serialize;
 
 use super::MemorySize;
+use super::costs::costs;
 use super::trace::{Footprint, read};
 use crate::Failure;
 use crate::options::Size;
@@ -82,7 +82,7 @@ struct Report {
 
 /// Simulates, and prints what came out.
 pub fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
-    let costs = costs(arguments)?;
+    let costs = costs(&arguments.network, arguments.access_ns)?;
     let mut footprint = Footprint::default();
     if arguments.local.iter().any(|size| size.pages(1) > LARGE || size.is_share()) {
         read(&arguments.trace, "counting pages", |accesses| footprint.add(accesses))?;
@@ -112,28 +112,6 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
         println!("{}", table(&reports));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn costs(arguments: &SimulateArguments) -> Result<Costs, Failure> {
-    let network = &arguments.network;
-    let bad = || {
-        Failure::usage(format!(
-            "--network {network}: give a latency and a bandwidth, such as 5us,25gbit"
-        ))
-    };
-    let (latency, bandwidth) = network.split_once(',').ok_or_else(bad)?;
-    let url = format!("embedded:latency={latency},bandwidth={bandwidth}");
-    let url: FarUrl = url.parse().map_err(|_| bad())?;
-    let FarUrl::Embedded { latency_ns, bits_per_second, .. } = url;
-    if !(arguments.access_ns >= 0.0 && arguments.access_ns <= 1e9) {
-        return Err(Failure::usage(format!("--access-ns {}: not a time", arguments.access_ns)));
-    }
-    Ok(Costs {
-        access_ns: arguments.access_ns,
-        latency_ns: latency_ns as f64,
-        byte_ns: 8e9 / bits_per_second as f64,
-        ..Costs::default()
-    })
 }
 
 /// The simulations, and the pages of memory that the user gave to each. No policy is told of more than

@@ -113,6 +113,11 @@ impl Partitioning {
         self.memory
     }
 
+    /// What is wanted.
+    pub fn goal(&self) -> &Goal {
+        &self.goal
+    }
+
     /// The same pages for each program, as far as least shares allow.
     pub fn equal(&self) -> Vec<usize> {
         let least = self.programs.iter().map(Program::least).collect();

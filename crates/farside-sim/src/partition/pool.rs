@@ -11,6 +11,9 @@ use crate::simulation::Costs;
 /// Binary logarithm of the pages that are numbered together.
 const BLOCK_SHIFT: u32 = 6;
 
+/// Turns of programs from one look at the progress to the next.
+const TURNS: u64 = 1 << 14;
+
 /// What became of a program in the pool.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 pub struct Usage {
@@ -101,15 +104,22 @@ impl<P: ReplacementPolicy> Pool<P> {
         }
     }
 
-    /// Runs the traces of all programs to their ends, and tells of each what became of it.
+    /// Runs the traces of all programs to their ends, and tells of each what became of it. Now and
+    /// then
+    /// `progress` sees how far the traces are.
     ///
     /// # Errors
     /// The first error that a trace has.
-    pub fn run<E>(
+    pub fn run<I: Iterator<Item = Result<Access, E>>, E>(
         mut self,
-        mut traces: Vec<impl Iterator<Item = Result<Access, E>>>,
+        traces: &mut [I],
+        mut progress: impl FnMut(&[I]),
     ) -> Result<Vec<Usage>, E> {
-        while let Some((program, until_ns)) = self.next() {
+        for turn in 0u64.. {
+            let Some((program, until_ns)) = self.next() else { break };
+            if turn.is_multiple_of(TURNS) {
+                progress(traces);
+            }
             loop {
                 match traces[program].next() {
                     Some(access) => self.access(program, access?),
