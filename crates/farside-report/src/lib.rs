@@ -1,5 +1,6 @@
-//! Traces in formats for data analysis.
+//! Charts, reports, and traces in formats for data analysis.
 
+pub mod chart;
 mod columns;
 
 pub use columns::{ColumnFormat, ColumnsExport};
