@@ -6,12 +6,18 @@
 
 pub mod belady;
 pub mod curve;
+pub mod heat;
+pub mod knee;
 pub mod lru_sizes;
+pub mod mapping_names;
 pub mod need;
 pub mod next_use;
 pub mod page_map;
+pub mod page_ranks;
 pub mod partition;
 pub mod path;
+pub mod phases;
+pub mod regions;
 pub mod replay;
 pub mod simulation;
 pub mod sweep;
