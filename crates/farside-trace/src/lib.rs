@@ -8,6 +8,7 @@ pub mod import;
 mod metadata;
 mod page;
 mod reader;
+pub mod synthetic;
 
 pub use access::{Access, Block, Mapping, MappingChange, MappingEvent};
 pub use error::TraceError;

@@ -85,11 +85,13 @@ pub fn mrc_tables(golden: &Path) -> Vec<MrcTable> {
 }
 
 /// Golden traces by name, each read once.
+#[allow(dead_code, reason = "not every test file reads a trace")]
 pub struct Traces {
     folder: PathBuf,
     read: HashMap<String, Option<Vec<PageId>>>,
 }
 
+#[allow(dead_code, reason = "not every test file reads a trace")]
 impl Traces {
     pub fn new(golden: &Path) -> Self {
         Self { folder: golden.join("traces"), read: HashMap::new() }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use farside_trace::{Block, TraceReader};
+use farside_trace::{Block, PageId, TraceReader};
 
 use super::Bench;
 use super::synthetic::Synthetic;

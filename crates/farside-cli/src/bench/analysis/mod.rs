@@ -93,7 +93,7 @@ impl Bench<'_> {
         let path = self.scratch.join(&format!("{name}.u64"));
         if !path.exists() {
             self.progress.say(format!("making {name}"));
-            synthetic::write(&synthetic.pages(self.references()), &path)?;
+            synthetic::write(synthetic.pages(self.references()), &path)?;
         }
         Ok(path)
     }
