@@ -11,6 +11,9 @@ use super::Slot;
 /// Stands for "no slot" in a link.
 const NONE: u32 = u32::MAX;
 
+/// Most slots: a link is named in 32 bits, and the lists have links of their own.
+const MOST_SLOTS: usize = (u32::MAX - 255) as usize;
+
 /// Stands for "in no list" in a link.
 const UNLISTED: u8 = u8::MAX;
 
@@ -36,14 +39,15 @@ impl SlotPages {
 
     /// Makes room for `pages` slots in use at once.
     pub fn reserve(&mut self, pages: usize) {
-        let pages = pages.min(NONE as usize);
+        let pages = pages.min(MOST_SLOTS);
         self.entries.reserve_exact(pages.saturating_sub(self.entries.len()));
     }
 
     /// Puts `page` in a free slot.
     ///
     /// # Panics
-    /// When 2^32 - 1 slots are in use (16 TiB of resident pages).
+    /// When 2^32 - 256 slots are in use (16 TiB of resident pages).
+    #[inline]
     pub fn insert(&mut self, page: PageId) -> Slot {
         self.used += 1;
         if let Some(entry) = self.entries.get_mut(self.first_free as usize) {
@@ -54,12 +58,13 @@ impl SlotPages {
             *entry = Entry::Page(page);
             return slot;
         }
-        assert!(self.entries.len() < NONE as usize, "more resident pages than slots");
+        assert!(self.entries.len() < MOST_SLOTS, "more resident pages than slots");
         self.entries.push(Entry::Page(page));
         Slot((self.entries.len() - 1) as u32)
     }
 
     /// The page at `slot`, or `None` if the slot is not in use.
+    #[inline]
     pub fn get(&self, slot: Slot) -> Option<PageId> {
         match self.entries.get(slot.0 as usize) {
             Some(&Entry::Page(page)) => Some(page),
@@ -71,6 +76,7 @@ impl SlotPages {
     ///
     /// # Panics
     /// If the slot is not in use.
+    #[inline]
     #[track_caller]
     pub fn release(&mut self, slot: Slot) -> PageId {
         let Some(page) = self.get(slot) else { panic!("slot {} is not in use", slot.0) };
@@ -98,12 +104,16 @@ impl Default for SlotPages {
 }
 
 /// `N` lists of slots from oldest to youngest; a slot is in at most one of them.
+///
+/// Each list is a ring that a link of its own closes, so that no operation has to look for an end. Those
+/// links come first, then those of the slots.
 #[derive(Clone, Debug)]
 pub struct Lists<const N: usize> {
     links: Vec<Link>,
-    ends: [Ends; N],
+    lens: [usize; N],
 }
 
+/// Places in [`Lists::links`].
 #[derive(Copy, Clone, Debug)]
 struct Link {
     older: u32,
@@ -111,70 +121,77 @@ struct Link {
     list: u8,
 }
 
-#[derive(Copy, Clone, Debug)]
-struct Ends {
-    oldest: u32,
-    youngest: u32,
-    len: usize,
-}
-
 impl<const N: usize> Lists<N> {
     /// Empty lists.
-    pub const fn new() -> Self {
+    pub fn new() -> Self {
         const { assert!(N < UNLISTED as usize, "a list is named in one byte") };
-        Self { links: Vec::new(), ends: [Ends { oldest: NONE, youngest: NONE, len: 0 }; N] }
+        let ring = |list| Link { older: list as u32, younger: list as u32, list: UNLISTED };
+        Self { links: (0..N).map(ring).collect(), lens: [0; N] }
     }
 
     /// Makes room for the slots below `slots`.
     pub fn reserve(&mut self, slots: usize) {
-        let slots = slots.min(NONE as usize);
-        self.links.reserve_exact(slots.saturating_sub(self.links.len()));
+        let links = slots.min(MOST_SLOTS) + N;
+        self.links.reserve_exact(links.saturating_sub(self.links.len()));
+    }
+
+    /// The place of the link of `slot`.
+    #[inline]
+    const fn place(slot: Slot) -> usize {
+        slot.0 as usize + N
+    }
+
+    /// The slot whose link is at `place`; `None` for one that closes a ring.
+    #[inline]
+    const fn slot_at(place: u32) -> Option<Slot> {
+        if (place as usize) < N { None } else { Some(Slot(place - N as u32)) }
     }
 
     /// Makes sure that there is a link for `slot`, and that it is in no list.
+    #[inline]
     #[track_caller]
     fn unlisted(&mut self, slot: Slot) -> usize {
-        assert!(self.list_of(slot).is_none(), "slot {} is already in a list", slot.0);
-        let index = slot.0 as usize;
-        if index >= self.links.len() {
-            let unlisted = Link { older: NONE, younger: NONE, list: UNLISTED };
-            self.links.resize(index + 1, unlisted);
+        let place = Self::place(slot);
+        match self.links.get(place) {
+            Some(link) => assert!(link.list == UNLISTED, "slot {} is already in a list", slot.0),
+            None => {
+                let unlisted = Link { older: NONE, younger: NONE, list: UNLISTED };
+                self.links.resize(place + 1, unlisted);
+            }
         }
-        index
+        place
+    }
+
+    /// Puts the link at `place` between two that are neighbours in `list`.
+    #[inline]
+    fn link(&mut self, list: usize, older: u32, place: usize, younger: u32) {
+        self.links[place] = Link { older, younger, list: list as u8 };
+        self.links[older as usize].younger = place as u32;
+        self.links[younger as usize].older = place as u32;
     }
 
     /// Puts `slot` at the young end of `list`.
     ///
     /// # Panics
     /// If the slot is in a list, or there is no such list.
+    #[inline]
     #[track_caller]
     pub fn push_youngest(&mut self, list: usize, slot: Slot) {
-        let index = self.unlisted(slot);
-        let ends = &mut self.ends[list];
-        let older = std::mem::replace(&mut ends.youngest, slot.0);
-        ends.len += 1;
-        self.links[index] = Link { older, younger: NONE, list: list as u8 };
-        match self.links.get_mut(older as usize) {
-            Some(link) => link.younger = slot.0,
-            None => ends.oldest = slot.0,
-        }
+        let place = self.unlisted(slot);
+        self.lens[list] += 1;
+        self.link(list, self.links[list].older, place, list as u32);
     }
 
     /// Puts `slot` at the old end of `list`.
     ///
     /// # Panics
     /// If the slot is in a list, or there is no such list.
+    #[inline]
     #[track_caller]
     pub fn push_oldest(&mut self, list: usize, slot: Slot) {
-        let index = self.unlisted(slot);
-        let ends = &mut self.ends[list];
-        let younger = std::mem::replace(&mut ends.oldest, slot.0);
-        ends.len += 1;
-        self.links[index] = Link { older: NONE, younger, list: list as u8 };
-        match self.links.get_mut(younger as usize) {
-            Some(link) => link.older = slot.0,
-            None => ends.youngest = slot.0,
-        }
+        let place = self.unlisted(slot);
+        self.lens[list] += 1;
+        self.link(list, list as u32, place, self.links[list].younger);
     }
 
     /// Puts `slot` in the place of `listed`, which is in no list afterwards.
@@ -184,56 +201,48 @@ impl<const N: usize> Lists<N> {
     #[track_caller]
     pub fn replace(&mut self, listed: Slot, slot: Slot) {
         let Some(list) = self.list_of(listed) else { panic!("slot {} is in no list", listed.0) };
-        let index = self.unlisted(slot);
-        let link = self.links[listed.0 as usize];
-        self.links[index] = link;
-        self.links[listed.0 as usize].list = UNLISTED;
-        match self.links.get_mut(link.older as usize) {
-            Some(older) => older.younger = slot.0,
-            None => self.ends[list].oldest = slot.0,
-        }
-        match self.links.get_mut(link.younger as usize) {
-            Some(younger) => younger.older = slot.0,
-            None => self.ends[list].youngest = slot.0,
-        }
+        let place = self.unlisted(slot);
+        let Link { older, younger, .. } = self.links[Self::place(listed)];
+        self.links[Self::place(listed)].list = UNLISTED;
+        self.link(list, older, place, younger);
     }
 
     /// Takes `slot` out of the list it is in.
     ///
     /// # Panics
     /// If the slot is in no list.
+    #[inline]
     #[track_caller]
     pub fn remove(&mut self, slot: Slot) {
         let Some(list) = self.list_of(slot) else { panic!("slot {} is in no list", slot.0) };
-        let link = &mut self.links[slot.0 as usize];
+        let link = &mut self.links[Self::place(slot)];
         link.list = UNLISTED;
         let Link { older, younger, .. } = *link;
-        let ends = &mut self.ends[list];
-        ends.len -= 1;
-        match self.links.get_mut(older as usize) {
-            Some(link) => link.younger = younger,
-            None => ends.oldest = younger,
-        }
-        match self.links.get_mut(younger as usize) {
-            Some(link) => link.older = older,
-            None => ends.youngest = older,
-        }
+        self.lens[list] -= 1;
+        self.links[older as usize].younger = younger;
+        self.links[younger as usize].older = older;
     }
 
     /// Puts `slot` at the young end of the list it is in.
     ///
     /// # Panics
     /// If the slot is in no list.
+    #[inline]
     #[track_caller]
     pub fn make_youngest(&mut self, slot: Slot) {
         let Some(list) = self.list_of(slot) else { panic!("slot {} is in no list", slot.0) };
-        if self.ends[list].youngest != slot.0 {
-            self.remove(slot);
-            self.push_youngest(list, slot);
+        let place = Self::place(slot);
+        let Link { older, younger, .. } = self.links[place];
+        if younger as usize == list {
+            return;
         }
+        self.links[older as usize].younger = younger;
+        self.links[younger as usize].older = older;
+        self.link(list, self.links[list].older, place, list as u32);
     }
 
     /// Takes the oldest slot out of `list`; `None` if the list is empty.
+    #[inline]
     pub fn pop_oldest(&mut self, list: usize) -> Option<Slot> {
         let slot = self.oldest(list)?;
         self.remove(slot);
@@ -241,46 +250,49 @@ impl<const N: usize> Lists<N> {
     }
 
     /// The oldest slot in `list`.
+    #[inline]
     pub fn oldest(&self, list: usize) -> Option<Slot> {
-        let oldest = self.ends[list].oldest;
-        (oldest != NONE).then_some(Slot(oldest))
+        assert!(list < N, "there is no list {list}");
+        Self::slot_at(self.links[list].younger)
     }
 
     /// The youngest slot in `list`.
+    #[inline]
     pub fn youngest(&self, list: usize) -> Option<Slot> {
-        let youngest = self.ends[list].youngest;
-        (youngest != NONE).then_some(Slot(youngest))
+        assert!(list < N, "there is no list {list}");
+        Self::slot_at(self.links[list].older)
     }
 
     /// The slot that is next younger than `slot` in the list it is in.
+    #[inline]
     pub fn younger(&self, slot: Slot) -> Option<Slot> {
         self.list_of(slot)?;
-        let younger = self.links[slot.0 as usize].younger;
-        (younger != NONE).then_some(Slot(younger))
+        Self::slot_at(self.links[Self::place(slot)].younger)
     }
 
     /// Looks at the neighbours of `slot`, so that they are near when it is moved; the answer means nothing.
     #[inline]
     pub fn glance(&self, slot: Slot) -> u32 {
-        let Some(link) = self.links.get(slot.0 as usize) else { return 0 };
-        let list = |slot: u32| self.links.get(slot as usize).map_or(0, |link| link.list);
+        let Some(link) = self.links.get(Self::place(slot)) else { return 0 };
+        let list = |place: u32| self.links.get(place as usize).map_or(0, |link| link.list);
         u32::from(list(link.older) ^ list(link.younger))
     }
 
     /// The list that `slot` is in.
+    #[inline]
     pub fn list_of(&self, slot: Slot) -> Option<usize> {
-        let list = self.links.get(slot.0 as usize)?.list;
+        let list = self.links.get(Self::place(slot))?.list;
         (list != UNLISTED).then_some(list as usize)
     }
 
     /// Number of slots in `list`.
     pub const fn len(&self, list: usize) -> usize {
-        self.ends[list].len
+        self.lens[list]
     }
 
     /// Whether `list` holds no slot.
     pub const fn is_empty(&self, list: usize) -> bool {
-        self.ends[list].len == 0
+        self.lens[list] == 0
     }
 
     /// The slots in `list`, oldest first.

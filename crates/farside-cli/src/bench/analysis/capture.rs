@@ -95,8 +95,8 @@ impl Bench<'_> {
     fn text(&self, lines: usize) -> Result<PathBuf, Failure> {
         let path = self.scratch.join(&format!("text-{lines}"));
         let numbers = Synthetic::Zipf.pages(lines);
-        let text: String =
-            numbers.iter().map(|n| format!("{:016x}\n", n * 2_654_435_761)).collect();
+        let line = |page: PageId| format!("{:016x}\n", page.0 * 2_654_435_761);
+        let text: String = numbers.map(line).collect();
         self.write(&path, &text)?;
         Ok(path)
     }

@@ -72,7 +72,7 @@ pub struct Curves {
 }
 
 impl Stacks {
-    const fn new() -> Self {
+    fn new() -> Self {
         Self {
             lists: Lists::new(),
             misses: [Misses { less: 0, present: 0, more: 0 }; MOST_REGIONS],
