@@ -27,7 +27,7 @@ help:
 	@echo "make test     set up, build, and check everything at reduced size"
 	@echo "make exam     the exam of real programs at full size (hours)"
 	@echo "make fuzz     every parser and the pager's simulator for FUZZ_SECONDS each"
-	@echo "make bench    the paging and mechanism tables"
+	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis"
 	@echo "make install  PREFIX=/usr/local DESTDIR="
 
 build:
@@ -59,9 +59,12 @@ fuzz:
 	@scripts/setup.sh build
 	@scripts/fuzz.sh
 
-bench: build
+bench:
+	@scripts/setup.sh bench
+	@$(MAKE) --no-print-directory build
 	target/release/farside bench mechanisms
 	target/release/farside bench paging
+	target/release/farside bench analysis --python target/bench-python/bin/python
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what a purpose needs: setup.sh build|demo|test. Says what it installs and why, does nothing
+# Installs what a purpose needs: setup.sh build|demo|test|bench. Says what it installs and why, does nothing
 # when everything is there.
 set -eu
 
@@ -33,6 +33,17 @@ git	git	examined program
 qemu-user	qemu-x86_64	runs the programs whose memory accesses are captured
 golang-go	go	builds the Go program that runs unmanaged"
 
+bench_packages="\
+qemu-user	qemu-x86_64	runs the programs whose memory accesses are captured
+valgrind	valgrind	the other way to capture them
+python3-venv	/usr/lib/python3.11/ensurepip/__init__.py	holds libCacheSim, the other simulator
+xz-utils	xz	captured program
+perl	perl	captured program"
+
+# libCacheSim for farside bench analysis, in a place of its own.
+bench_python=target/bench-python
+libcachesim=0.3.5
+
 wanted=$build_packages
 case $purpose in
   build) ;;
@@ -41,7 +52,10 @@ $demo_packages" ;;
   test) wanted="$wanted
 $demo_packages
 $test_packages" ;;
-  *) fail "unknown purpose '$purpose': build, demo or test" ;;
+  bench) wanted="$wanted
+$demo_packages
+$bench_packages" ;;
+  *) fail "unknown purpose '$purpose': build, demo, test or bench" ;;
 esac
 
 there() {
@@ -112,6 +126,14 @@ if ! new_enough; then
     rustup update stable || fail "rustup update failed; see above"
   fi
   new_enough || fail "cargo is still older than $least_rust: $(cargo --version 2>&1)"
+fi
+
+if [ "$purpose" = bench ] && ! "$bench_python/bin/python" -c 'import libcachesim' 2>/dev/null; then
+  say "installing libcachesim $libcachesim in $bench_python: the other simulator"
+  mkdir -p target
+  { /usr/bin/python3 -m venv "$bench_python" &&
+    "$bench_python/bin/pip" install -q "libcachesim==$libcachesim"; } ||
+    say "no libcachesim: farside bench analysis leaves out the rows beside it"
 fi
 
 if [ "$purpose" = test ]; then
