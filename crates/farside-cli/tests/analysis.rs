@@ -71,7 +71,7 @@ fn the_analysis_has_exact_curves() {
     assert_eq!(curve("opt"), "[[0,12],[2,9],[3,7],[4,6],[5,5]]");
     let output = farside.command(["analyze", trace.to_str().unwrap()]).output().unwrap();
     let page = stdout(&output);
-    for word in ["footprint", "lirs", "slower"] {
+    for word in ["footprint", "policy", "slower"] {
         assert!(page.contains(word), "no {word:?} in {page}");
     }
 }

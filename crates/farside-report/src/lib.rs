@@ -2,5 +2,6 @@
 
 pub mod chart;
 mod columns;
+pub mod report;
 
 pub use columns::{ColumnFormat, ColumnsExport};

@@ -1,9 +1,10 @@
 //! Reading a trace from front to back, with a bar that shows how far it is.
 
 use std::path::Path;
+use std::sync::Once;
 
 use farside_sim::page_map::{NONE, PageMap};
-use farside_trace::{Access, Block, TraceReader};
+use farside_trace::{Access, Block, Metadata, TraceReader};
 
 use crate::Failure;
 use crate::traces::progress::bar;
@@ -17,19 +18,34 @@ pub fn read(
     what: &'static str,
     mut take: impl FnMut(&[Access]),
 ) -> Result<(), Failure> {
+    read_blocks(path, what, |block| take(&block.accesses)).map(|_| ())
+}
+
+/// Gives all accesses and mapping events of the trace at `path` to `take`, some thousands at a time;
+/// returns what the trace says about itself, if anything.
+///
+/// # Errors
+/// If the trace cannot be read: exit code 2.
+pub fn read_blocks(
+    path: &Path,
+    what: &'static str,
+    mut take: impl FnMut(&Block),
+) -> Result<Option<Metadata>, Failure> {
     let bad = |error: farside_trace::TraceError| Failure::usage(error.to_string());
     let mut reader = TraceReader::open(path).map_err(bad)?;
     if let Some(cut) = reader.cut() {
-        eprintln!("farside: {}: {cut}", path.display());
+        // Once, however often the trace is read.
+        static TOLD: Once = Once::new();
+        TOLD.call_once(|| eprintln!("farside: {cut}"));
     }
     let bar = bar(std::fs::metadata(path).ok().map(|file| file.len())).with_message(what);
     let mut block = Block::default();
     while reader.next_block(&mut block).map_err(bad)? {
-        take(&block.accesses);
+        take(&block);
         bar.set_position(reader.bytes_read());
     }
     bar.finish_and_clear();
-    Ok(())
+    Ok(reader.metadata().cloned())
 }
 
 /// Counts different pages.

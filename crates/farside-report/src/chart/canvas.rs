@@ -83,6 +83,8 @@ pub fn to_svg<P: Picture>(picture: &P) -> Result<String, ChartError> {
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
         paint(picture, &area)?;
     }
+    // Names may hold anything, but XML may not.
+    svg.retain(|letter| !letter.is_control() || letter == '\n');
     let drawn = format!("width=\"{}\" height=\"{}\"", WIDTH * UNIT, HEIGHT * UNIT);
     let shown = format!("width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\"");
     Ok(svg.replacen(&drawn, &shown, 1))

@@ -18,7 +18,7 @@ use super::{Axis, ChartError};
 const MOST_POINTS: usize = 2000;
 
 /// A series with at most so many points shows each of them.
-const FEW_POINTS: usize = 24;
+pub const FEW_POINTS: usize = 24;
 
 /// Markers of a series with more.
 const MARKERS: usize = 7;
@@ -43,7 +43,8 @@ pub struct LineChart {
     pub y: Axis,
     /// The series; each has its own colour, dashes and marker.
     pub series: Vec<Series>,
-    /// Whether a value holds until the next point.
+    /// Whether a value holds until the next point. A series of a few points, which all have a marker,
+    /// is taken for samples, which are joined by straight lines.
     pub steps: bool,
 }
 
@@ -116,7 +117,8 @@ fn draw_series<B: DrawingBackend>(
     points: &[(i32, i32)],
     steps: bool,
 ) -> Drawn<(), B> {
-    let path = if steps { stepped(points) } else { points.to_vec() };
+    let samples = points.len() <= FEW_POINTS;
+    let path = if steps && !samples { stepped(points) } else { points.to_vec() };
     let style = rgb(number).stroke_width(px(2) as u32 * 7 / 8);
     for piece in dashes(&path, dash_of(number)) {
         area.draw(&PathElement::new(piece, style))?;

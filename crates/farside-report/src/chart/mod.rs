@@ -16,6 +16,7 @@ mod style;
 pub use axis::{Axis, Scale, short_number};
 pub use bar::BarChart;
 pub use heat::{HeatMap, RowLabel};
+pub(crate) use line::FEW_POINTS;
 pub use line::{LineChart, Series};
 pub use pixels::heat_png;
 pub use style::{HEAT_STOPS, colour_of, dash_of, heat_colour};

@@ -3,8 +3,8 @@
 use plotters::style::RGBColor;
 
 /// Colours that the colour-blind can tell apart (Okabe and Ito, 2008), without its yellow, which paper
-/// does not show.
-const COLOURS: [(u8, u8, u8); 8] = [
+/// does not show; behind them dark ones of Paul Tol's.
+const COLOURS: [(u8, u8, u8); 12] = [
     (0, 0, 0),
     (213, 94, 0),
     (0, 114, 178),
@@ -13,6 +13,10 @@ const COLOURS: [(u8, u8, u8); 8] = [
     (86, 180, 233),
     (230, 159, 0),
     (120, 120, 120),
+    (136, 34, 85),
+    (51, 34, 136),
+    (153, 153, 51),
+    (17, 119, 51),
 ];
 
 /// Lengths of what is drawn and what is left out by turns, in CSS pixels.

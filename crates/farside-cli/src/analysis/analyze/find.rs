@@ -1,0 +1,89 @@
+//! What one pass over a trace finds: exact curves, the working set, and which pages there are.
+
+use std::path::Path;
+
+use farside_sim::curve::{Distances, LruDistances, MruDistances, OptDistances};
+use farside_sim::mapping_names::MappingNames;
+use farside_sim::next_use::NextUses;
+use farside_sim::page_ranks::{PageRanks, TouchedPages};
+use farside_sim::working_set::WorkingSet;
+use farside_trace::Metadata;
+
+use super::super::trace::read_blocks;
+use crate::Failure;
+
+/// Accesses in a stretch of the working set, at first.
+const STRETCH: u64 = 1 << 10;
+
+/// Most accesses for which Belady's MIN is computed: it takes four bytes for each.
+const MOST_FOR_OPT: u64 = 1 << 28;
+
+/// What was found.
+pub struct Findings {
+    pub accesses: u64,
+    pub data_accesses: u64,
+    pub writes: u64,
+    pub lru: Distances,
+    pub mru: Distances,
+    /// Not known of very long traces.
+    pub opt: Option<Distances>,
+    pub working_set: WorkingSet,
+    pub ranks: PageRanks,
+    pub names: MappingNames,
+    pub metadata: Option<Metadata>,
+}
+
+impl Findings {
+    /// Number of different pages.
+    pub fn footprint(&self) -> u64 {
+        self.ranks.pages()
+    }
+
+    /// The program and its arguments, as far as the trace tells.
+    pub fn command(&self) -> Option<String> {
+        let metadata = self.metadata.as_ref()?;
+        let words = metadata.program.iter().chain(&metadata.arguments);
+        let words: Vec<&str> = words.map(String::as_str).collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    }
+}
+
+/// Reads the trace once.
+pub fn find(trace: &Path) -> Result<Findings, Failure> {
+    let (mut lru, mut mru) = (LruDistances::new(), MruDistances::new());
+    let (mut accesses, mut data_accesses, mut writes) = (0, 0, 0);
+    let mut future = Some(NextUses::new());
+    let mut working_set = WorkingSet::new(STRETCH);
+    let (mut touched, mut names) = (TouchedPages::new(), MappingNames::new());
+    let metadata = read_blocks(trace, "analysing", |block| {
+        block.events.iter().for_each(|event| names.add(&event.change));
+        for access in &block.accesses {
+            lru.reference(access.page);
+            mru.reference(access.page);
+            touched.add(access.page);
+            working_set.add(*access);
+            data_accesses += u64::from(access.weight);
+            writes += u64::from(access.write);
+            if future.as_mut().is_some_and(|future| !future.push(access.page)) {
+                future = None;
+            }
+        }
+        accesses += block.accesses.len() as u64;
+        if accesses > MOST_FOR_OPT {
+            // The rest goes on without.
+            future = None;
+        }
+    })?;
+    Ok(Findings {
+        accesses,
+        data_accesses,
+        writes,
+        lru: lru.distances().clone(),
+        mru: mru.distances().clone(),
+        opt: future.map(|future| OptDistances::of(&future.finish())),
+        working_set,
+        ranks: touched.finish(),
+        names,
+        metadata,
+    })
+}
