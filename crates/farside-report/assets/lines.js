@@ -33,13 +33,16 @@ function farsideLines(place, chart) {
   const logs = { x: chart.xLog, y: chart.yLog };
   let plot = null;
 
+  // Of samples the nearest one; else the last value at or before the pointer, as steps hold until the next.
   const nearest = (self, series, hovered, at) => {
-    // The last value at or before the pointer, since steps hold until the next one.
-    const values = self.data[series];
-    let i = hovered;
-    while (i >= 0 && values[i] == null) i--;
-    if (i < 0) for (i = hovered; i < values.length && values[i] == null;) i++;
-    return i < values.length ? i : null;
+    if (series === 0) return hovered;
+    const [xs, values] = [self.data[0], self.data[series]];
+    let [low, high] = [hovered, hovered];
+    while (low >= 0 && values[low] == null) low--;
+    while (high < values.length && values[high] == null) high++;
+    if (low < 0) return high < values.length ? high : null;
+    if (high >= values.length || !chart.series[series - 1].samples) return low;
+    return at - xs[low] <= xs[high] - at ? low : high;
   };
 
   function draw() {

@@ -12,6 +12,9 @@ use crate::simulation::Costs;
 /// How far below the line a knee lies at least, as a share of the whole height.
 pub const LEAST_DEPTH: f64 = 0.05;
 
+/// Sizes closer together than this ratio have one knee.
+const NEAR: f64 = 1.5;
+
 /// Sizes at which the curve is looked at, at most.
 const SIZES: usize = 4096;
 
@@ -58,9 +61,19 @@ pub fn knees(curve: &Curve, data_accesses: u64, costs: &Costs, most: usize) -> V
         }
     }
     found.sort_by(|a, b| b.depth.total_cmp(&a.depth));
-    found.truncate(most);
-    found.sort_by_key(|knee| knee.pages);
-    found
+    // Of knees close by each other the deepest counts.
+    let mut apart: Vec<Knee> = Vec::new();
+    for knee in found {
+        let near = |other: &Knee| {
+            let (less, more) = (knee.pages.min(other.pages), knee.pages.max(other.pages));
+            more as f64 <= less as f64 * NEAR
+        };
+        if apart.len() < most && !apart.iter().any(near) {
+            apart.push(knee);
+        }
+    }
+    apart.sort_by_key(|knee| knee.pages);
+    apart
 }
 
 /// The inner point furthest below the line between the ends, and how far, if it is far enough.
@@ -101,6 +114,12 @@ mod tests {
         assert_eq!((found[0].misses, found[1].misses), (2_020, 1_020));
         assert!(found[0].slowdown > found[1].slowdown);
         assert_eq!(knees(&two, two.references(), &Costs::default(), 1).len(), 1);
+    }
+
+    #[test]
+    fn knees_close_together_are_one() {
+        let close = curve(&[(10, 100_000), (12, 20_000), (300, 1_000), (1_000, 20)], 1_000);
+        assert_eq!(pages(&close), [12, 300]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ const PHASE_GRID: (usize, usize) = (128, 128);
 const MOST_PHASES: usize = 12;
 
 /// Most regions, besides what is put together as "other".
-const MOST_REGIONS: usize = 12;
+const MOST_REGIONS: usize = 32;
 
 /// What was found.
 pub struct Places {

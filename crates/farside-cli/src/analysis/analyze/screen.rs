@@ -196,7 +196,7 @@ fn regions(analysis: &Analysis) -> Vec<String> {
     order.sort_by_key(|region| std::cmp::Reverse(list[*region].pages));
     let more = more(order.len());
     let mut lines =
-        vec![format!("{:<34}{:>10}{:>10}  best policy{more}", "Regions", "pages", "accesses")];
+        vec![format!("{:<32}{:>9}{:>9}  best policy{more}", "Regions", "pages", "accesses")];
     for region in order.into_iter().take(MOST_LISTED) {
         let share = places.accesses[region] as f64 / analysis.found.accesses.max(1) as f64;
         let best = places.best(region).map_or(String::new(), |row| {
@@ -208,9 +208,9 @@ fn regions(analysis: &Analysis) -> Vec<String> {
                 format!("{} ({times:.1}x fewer)", row.replacement)
             }
         });
-        let name = tail(&list[region].name, 31);
+        let name = tail(&list[region].name, 29);
         let pages = grouped(list[region].pages);
-        lines.push(format!("  {name:<32}{pages:>10}{:>10}  {best}", percent(share)));
+        lines.push(format!("  {name:<30}{pages:>9}{:>9}  {best}", percent(share)));
     }
     lines
 }
