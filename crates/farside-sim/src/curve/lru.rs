@@ -70,6 +70,11 @@ impl LruDistances {
         &self.distances
     }
 
+    /// What was counted; what was needed for counting is given back.
+    pub fn into_distances(self) -> Distances {
+        self.distances
+    }
+
     /// Numbers the live slots anew, with as much room behind them as they take.
     #[cold]
     fn compact(&mut self) {

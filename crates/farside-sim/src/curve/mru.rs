@@ -49,4 +49,9 @@ impl MruDistances {
     pub fn distances(&self) -> &Distances {
         &self.distances
     }
+
+    /// What was counted; what was needed for counting is given back.
+    pub fn into_distances(self) -> Distances {
+        self.distances
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use farside_sim::curve::{Distances, LruDistances, MruDistances, OptDistances};
+use farside_sim::curve::{Curve, Distances, LruDistances, MruDistances, OptDistances};
 use farside_sim::mapping_names::MappingNames;
 use farside_sim::next_use::NextUses;
 use farside_sim::page_ranks::{PageRanks, TouchedPages};
@@ -23,10 +23,12 @@ pub struct Findings {
     pub accesses: u64,
     pub data_accesses: u64,
     pub writes: u64,
-    pub lru: Distances,
-    pub mru: Distances,
+    pub lru: Curve,
+    pub mru: Curve,
     /// Not known of very long traces.
-    pub opt: Option<Distances>,
+    pub opt: Option<Curve>,
+    /// Reuse distances in powers of two: the least of each class, and how many records are in it.
+    pub reuse: Vec<(usize, u64)>,
     pub working_set: WorkingSet,
     pub ranks: PageRanks,
     pub names: MappingNames,
@@ -74,16 +76,36 @@ pub fn find(trace: &Path) -> Result<Findings, Failure> {
             future = None;
         }
     })?;
+    // One after the other: what each needed is given back before the next.
+    let distances = lru.into_distances();
+    let (lru, reuse) = (distances.curve(), reuse(&distances));
+    drop(distances);
+    let mru = mru.into_distances().curve();
+    let opt = future.map(|future| OptDistances::of(&future.finish()).curve());
     Ok(Findings {
         accesses,
         data_accesses,
         writes,
-        lru: lru.distances().clone(),
-        mru: mru.distances().clone(),
-        opt: future.map(|future| OptDistances::of(&future.finish())),
+        lru,
+        mru,
+        opt,
+        reuse,
         working_set,
         ranks: touched.finish(),
         names,
         metadata,
     })
+}
+
+/// Counts distances by powers of two.
+fn reuse(distances: &Distances) -> Vec<(usize, u64)> {
+    let mut classes: Vec<(usize, u64)> = Vec::new();
+    for (distance, count) in distances.iter() {
+        let class = 1 << distance.ilog2();
+        match classes.last_mut() {
+            Some((last, total)) if *last == class => *total += count,
+            _ => classes.push((class, count)),
+        }
+    }
+    classes
 }

@@ -1,6 +1,6 @@
 //! The analysis as an object for other programs.
 
-use farside_sim::curve::{Curve, Distances};
+use farside_sim::curve::Curve;
 use farside_sim::regions::SHARES;
 use serde_json::{Value, json};
 
@@ -22,11 +22,11 @@ pub fn value(analysis: &Analysis) -> Value {
         "footprint_pages": found.footprint(),
         "access_ns": analysis.costs.access_ns,
         "curves": {
-            "lru": analysis.lru.steps(),
-            "mru": analysis.mru.steps(),
-            "opt": analysis.opt.as_ref().map(Curve::steps),
+            "lru": analysis.found.lru.steps(),
+            "mru": analysis.found.mru.steps(),
+            "opt": analysis.found.opt.as_ref().map(Curve::steps),
         },
-        "reuse_distances": reuse(&found.lru),
+        "reuse_distances": found.reuse,
         "working_set": { "accesses": stretch, "pages": working_set },
         "policies": analysis.simulated.policies,
         "prefetchers": analysis.simulated.prefetchers,
@@ -73,17 +73,4 @@ fn region(analysis: &Analysis, number: usize) -> Value {
         "misses": misses,
         "best": analysis.places.best(number).map(|row| &row.replacement),
     })
-}
-
-/// Reuse distances in powers of two: the least distance of each class, and how many references are in it.
-pub fn reuse(distances: &Distances) -> Vec<(usize, u64)> {
-    let mut classes: Vec<(usize, u64)> = Vec::new();
-    for (distance, count) in distances.iter() {
-        let class = 1 << distance.ilog2();
-        match classes.last_mut() {
-            Some((last, total)) if *last == class => *total += count,
-            _ => classes.push((class, count)),
-        }
-    }
-    classes
 }

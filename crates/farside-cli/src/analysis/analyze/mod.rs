@@ -13,7 +13,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use farside_report::report::PlotFormat;
-use farside_sim::curve::Curve;
 use farside_sim::knee::{Knee, knees};
 use farside_sim::need::{Need, needs};
 use farside_sim::simulation::Costs;
@@ -63,9 +62,6 @@ struct Analysis {
     trace: String,
     costs: Costs,
     found: Findings,
-    lru: Curve,
-    mru: Curve,
-    opt: Option<Curve>,
     needs: Vec<Need>,
     knees: Vec<Knee>,
     places: Places,
@@ -98,10 +94,8 @@ pub fn analyze(arguments: &AnalyzeArguments) -> Result<ExitCode, Failure> {
 fn analysis(arguments: &AnalyzeArguments, costs: Costs) -> Result<Analysis, Failure> {
     let trace = arguments.trace.as_path();
     let found = find::find(trace)?;
-    let (lru, mru) = (found.lru.curve(), found.mru.curve());
-    let opt = found.opt.as_ref().map(|opt| opt.curve());
-    let needs = needs(&lru, found.data_accesses, &costs, &SLOWDOWNS);
-    let knees = knees(&lru, found.data_accesses, &costs, MOST_KNEES);
+    let needs = needs(&found.lru, found.data_accesses, &costs, &SLOWDOWNS);
+    let knees = knees(&found.lru, found.data_accesses, &costs, MOST_KNEES);
     let mut places = place::place(trace, &found)?;
     let footprint = found.footprint() as usize;
     let (pages, compared_why) = compared_at(footprint, &needs, &knees);
@@ -112,20 +106,7 @@ fn analysis(arguments: &AnalyzeArguments, costs: Costs) -> Result<Analysis, Fail
         simulate::simulate(trace, footprint, pages, costs)?
     };
     let trace = trace.display().to_string();
-    let analysis = Analysis {
-        trace,
-        costs,
-        found,
-        lru,
-        mru,
-        opt,
-        needs,
-        knees,
-        places,
-        compared_why,
-        simulated,
-    };
-    Ok(analysis)
+    Ok(Analysis { trace, costs, found, needs, knees, places, compared_why, simulated })
 }
 
 /// The size at which policies and prefetchers are held against each other, and what it is: the
@@ -152,7 +133,7 @@ impl Analysis {
     /// are left out.
     fn ranking(&self) -> Vec<(&str, u64)> {
         let pages = self.simulated.compared_pages;
-        let exact = [("lru", self.lru.misses(pages)), ("mru", self.mru.misses(pages))];
+        let exact = [("lru", self.found.lru.misses(pages)), ("mru", self.found.mru.misses(pages))];
         let others = self.simulated.policies.iter().filter(|row| row.local_pages == pages);
         let others = others.map(|row| (row.replacement.as_str(), row.misses));
         let mut all: Vec<_> = exact.into_iter().chain(others).collect();

@@ -6,7 +6,6 @@ use farside_sim::curve::Curve;
 use farside_sim::regions::Run;
 
 use super::Analysis;
-use super::json::reuse;
 use super::screen::{bytes, percent, shares};
 use super::simulate::{self, POLICIES};
 use crate::run::grouped;
@@ -127,8 +126,8 @@ fn simulated(analysis: &Analysis, name: &str) -> Series {
 }
 
 fn curves(analysis: &Analysis) -> Section {
-    let opt = analysis.opt.as_ref().map(|opt| exact("opt", opt));
-    let mut series = vec![exact("lru", &analysis.lru), exact("mru", &analysis.mru)];
+    let opt = analysis.found.opt.as_ref().map(|opt| exact("opt", opt));
+    let mut series = vec![exact("lru", &analysis.found.lru), exact("mru", &analysis.found.mru)];
     series.extend(opt);
     series.extend(POLICIES.iter().map(|name| simulated(analysis, name)));
     series.retain(|series| !series.points.is_empty());
@@ -166,11 +165,14 @@ fn misses_table(analysis: &Analysis) -> Option<Table> {
         columns.extend(POLICIES);
     }
     let row = |pages: &usize| {
-        let opt =
-            analysis.opt.as_ref().map_or_else(|| "-".to_owned(), |o| grouped(o.misses(*pages)));
+        let opt = analysis
+            .found
+            .opt
+            .as_ref()
+            .map_or_else(|| "-".to_owned(), |o| grouped(o.misses(*pages)));
         let mut row = vec![bytes(*pages as u64)];
-        row.extend([grouped(*pages as u64), grouped(analysis.lru.misses(*pages))]);
-        row.extend([grouped(analysis.mru.misses(*pages)), opt]);
+        row.extend([grouped(*pages as u64), grouped(analysis.found.lru.misses(*pages))]);
+        row.extend([grouped(analysis.found.mru.misses(*pages)), opt]);
         let of = |name: &&str| {
             let at = |row: &&simulate::PolicyMisses| {
                 row.replacement == *name && row.local_pages == *pages
@@ -187,7 +189,7 @@ fn misses_table(analysis: &Analysis) -> Option<Table> {
 fn enough(analysis: &Analysis) -> Section {
     let share = |pages: usize| percent(pages as f64 / analysis.found.footprint().max(1) as f64);
     let row = |what: String, pages: usize, slowdown: f64| {
-        let misses = grouped(analysis.lru.misses(pages));
+        let misses = grouped(analysis.found.lru.misses(pages));
         vec![what, size(pages as u64), share(pages), misses, percent(slowdown)]
     };
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -280,7 +282,7 @@ fn working_set(analysis: &Analysis) -> Section {
 }
 
 fn reuse_distances(analysis: &Analysis) -> Section {
-    let classes = reuse(&analysis.found.lru);
+    let classes = &analysis.found.reuse;
     let point = |(distance, count): &(usize, u64)| (*distance as f64, *count as f64);
     let chart = LineChart {
         title: "Reuse distances".to_owned(),
