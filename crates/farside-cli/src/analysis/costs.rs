@@ -19,7 +19,7 @@ pub fn costs(network: &str, access_ns: f64) -> Result<Costs, Failure> {
     let url = format!("embedded:latency={latency},bandwidth={bandwidth}");
     let url: FarUrl = url.parse().map_err(|_| bad())?;
     let FarUrl::Embedded { latency_ns, bits_per_second, .. } = url;
-    if !(access_ns >= 0.0 && access_ns <= 1e9) {
+    if !(0.0..=1e9).contains(&access_ns) {
         return Err(Failure::usage(format!("--access-ns {access_ns}: not a time")));
     }
     Ok(Costs {
