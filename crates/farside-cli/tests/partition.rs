@@ -57,8 +57,9 @@ fn loops_fit_or_have_no_use_of_memory() {
     let (best, misses) = way(&found, "optimum");
     assert!(best[0] >= 60 && misses == 60 + 4_000, "{best:?} {misses}");
     assert_eq!(found["ways"][2]["exact"], true);
-    // Both loops are longer than what the pool leaves them.
-    assert_eq!(way(&found, "pool").1, 10_000);
+    // Both loops are longer than what the pool leaves them, until the short one ends.
+    assert_eq!(found["ways"][3]["shares"][1]["misses"], 4_000);
+    assert!((8_000..10_000).contains(&way(&found, "pool").1), "{found}");
     // What the short one misses counts double.
     let found = json(&farside, &[&long, &short, "--memory", "70p", "--weights", "1,2"]);
     assert_eq!((&found["goal"], &found["programs"][1]["weight"]), (&"weights".into(), &2.0.into()));

@@ -2,18 +2,19 @@
 
 use farside_far::FarError;
 use farside_os::memory::PAGE;
+use farside_policy::batches::{self, BATCH, RESCUED_BESIDE};
 use farside_policy::prefetch::{FaultKind, PrefetchPlan};
 use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
 
 use crate::counters::Counters;
 use crate::frames::Run;
-use crate::pager::{BATCH, Outcome, Pager, Worker};
+use crate::pager::{Outcome, Pager, Worker};
 use crate::table::BLOCK_TOUCHED;
 use crate::word::{State, Word};
 
-/// Pages on either side that come back with a watched page that is used.
-const RESCUED_BESIDE: i64 = 16;
+/// [`RESCUED_BESIDE`], as an offset.
+const BESIDE: i64 = RESCUED_BESIDE as i64;
 
 impl Pager {
     /// A fault at `addr` is about to be served: everything that is known of its page lies in memory
@@ -105,18 +106,18 @@ impl Pager {
         // The policy stays locked throughout, so that it cannot choose the pages meanwhile.
         let policy = &mut self.lock_policy();
         let word = self.claim_watched(page, None)?;
-        let mut words = [word; 1 + 2 * RESCUED_BESIDE as usize];
+        let mut words = [word; 1 + 2 * BESIDE as usize];
         let mut claim_beside = |offset: i64| {
             let beside =
                 page.checked_add_signed(offset).filter(|page| *page < self.table.pages())?;
             let position = word.position().checked_add_signed(offset as i32)?;
             let claimed = self.claim_watched(beside, Some(position))?;
-            words[(RESCUED_BESIDE + offset) as usize] = claimed;
+            words[(BESIDE + offset) as usize] = claimed;
             Some(())
         };
-        let below = (1..=RESCUED_BESIDE).map_while(|i| claim_beside(-i)).count();
-        let above = (1..=RESCUED_BESIDE).map_while(&mut claim_beside).count();
-        let words = &words[RESCUED_BESIDE as usize - below..][..below + 1 + above];
+        let below = (1..=BESIDE).map_while(|i| claim_beside(-i)).count();
+        let above = (1..=BESIDE).map_while(&mut claim_beside).count();
+        let words = &words[BESIDE as usize - below..][..below + 1 + above];
         let (first, position) = (page - below as u64, words[0].position());
         self.map_frames(first, self.area.address(position), words.len() as u64);
         self.area.leave_empty(Run { start: position, count: words.len() as u32 });
@@ -199,14 +200,7 @@ impl Pager {
         let before = seen.clone().take_while(|i| page >= *i && touched(page - i)).count() as u64;
         let behind = if before > 0 { 0 } else { seen.take_while(|i| touched(page + i)).count() };
         let (down, grown) = (behind > 0, before.max(behind as u64));
-        let free = self.budget.limit().saturating_sub(self.budget.used());
-        // With plenty of room a small cluster is cheaper than the faults it saves.
-        let least = if free > self.budget.limit() / 4 { 16 } else { 1 };
-        // Near the limit a batch must not push out what is in use, unless long growth promises that it
-        // will be used itself.
-        let promised = (grown / 8).min(self.budget.limit() / 64);
-        let most = (free / 8).max(promised).clamp(least, BATCH as u64);
-        let run = grown.clamp(least, most);
+        let run = batches::populated(grown, self.budget.used(), self.budget.limit());
         // What the program does not hold is not populated.
         let ranges = self.lock_ranges();
         let run = if down {

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use farside_far::{FarError, Ticket};
 use farside_os::memory::PAGE;
+use farside_policy::batches::BATCH;
 use farside_policy::prefetch::{FaultKind, PrefetchPlan};
 use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
@@ -12,7 +13,7 @@ use crate::counters::Counters;
 use crate::flight::Flight;
 use crate::frames::Run;
 use crate::frames::bytes_at;
-use crate::pager::{BATCH, Outcome, Pager, Worker};
+use crate::pager::{Outcome, Pager, Worker};
 use crate::word::{State, Word};
 
 /// Runs shorter than this are copied in rather than moved: a single copy maps its page write-protected

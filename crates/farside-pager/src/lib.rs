@@ -10,7 +10,6 @@ mod entry;
 mod fault;
 mod fetch;
 mod flight;
-mod forecast;
 mod fork;
 mod frames;
 mod gate;
@@ -28,8 +27,9 @@ mod word;
 mod writeback;
 
 pub use entry::Inside;
+pub use farside_policy::batches::{BATCH, RECLAIM_BATCH};
 pub use flight::Flight;
 pub use inspect::{Inspection, Place};
-pub use pager::{BATCH, Outcome, Pager, Parts, RECLAIM_BATCH, Worker};
+pub use pager::{Outcome, Pager, Parts, Worker};
 pub use start::{StartError, start};
 pub use table::PageTable;

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use farside_far::{FarError, FarStore};
 use farside_os::memory::PAGE;
 use farside_os::space::AddressSpace;
+use farside_policy::batches::BATCH;
+use farside_policy::forecast::{UseForecast, WriteForecast};
 use farside_policy::prefetch::Prefetcher;
 use farside_policy::replacement::{Arrival, ReplacementPolicy};
 use farside_trace::PageId;
@@ -13,19 +15,12 @@ use farside_trace::PageId;
 use crate::advice::Advice;
 use crate::counters::Counters;
 use crate::flight::Flights;
-use crate::forecast::{UseForecast, WriteForecast};
 use crate::frames::{Budget, FrameArea};
 use crate::gate::Gate;
 use crate::region::FreeRanges;
 use crate::settings::{LEAST_LIMIT, Limit};
 use crate::table::PageTable;
 use crate::word::{State, Word};
-
-/// Most pages that one transition handles at once.
-pub const BATCH: usize = 512;
-
-/// Pages evicted together when room is needed.
-pub const RECLAIM_BATCH: u64 = 64;
 
 /// The parts a pager is made of.
 pub struct Parts {

@@ -1,12 +1,13 @@
 //! What the program does to its address space: taking, giving back, discarding, protecting, moving.
 
 use farside_os::memory::{self, PAGE};
+use farside_policy::batches::BATCH;
 use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
 
 use crate::advice::Said;
 use crate::frames::Run;
-use crate::pager::{BATCH, Pager};
+use crate::pager::Pager;
 use crate::table::{BLOCK_PROTECTED, BLOCK_TOUCHED};
 use crate::word::{State, Word};
 

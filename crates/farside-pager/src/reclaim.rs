@@ -2,12 +2,13 @@
 
 use farside_far::FarError;
 use farside_os::memory::PAGE;
+use farside_policy::batches::{self, BATCH, RECLAIM_BATCH, WATCHED_RUN};
 use farside_policy::replacement::Slot;
 use farside_trace::PageId;
 
 use crate::counters::Counters;
 use crate::frames::Run;
-use crate::pager::{BATCH, Pager, RECLAIM_BATCH, Worker};
+use crate::pager::{Pager, Worker};
 use crate::word::{State, Word};
 use crate::writeback::Staged;
 
@@ -115,7 +116,7 @@ impl Pager {
     /// Evicts at least `want` pages if so many can be, in batches; returns how many frames are to be
     /// had now, in the budget or as spare frames.
     pub(crate) fn reclaim(&self, w: &mut Worker, want: u64) -> Result<u64, FarError> {
-        let batch = want.max(RECLAIM_BATCH.min(self.budget.limit() / 8)).min(BATCH as u64) as usize;
+        let batch = batches::victims(want, self.budget.limit());
         let Ok(_alone) = self.reclaiming.try_lock() else {
             // Somebody else is at it; what that gains is there for all.
             self.space.rest(0);
@@ -161,8 +162,7 @@ impl Pager {
                 None => debug_assert!(false, "the policy knows page {page}, which is {word:?}"),
             }
         }
-        // More than leave, until the policy watches as many as it wants to.
-        policy.watch(2 * batch, &mut scratch.watch);
+        policy.watch(batches::watched(batch), &mut scratch.watch);
         for (PageId(page), slot) in scratch.watch.drain(..) {
             let word = self.table.load(page);
             if word.state() == State::Resident
@@ -180,7 +180,7 @@ impl Pager {
         while at < scratch.to_watch.len() {
             let rest = &scratch.to_watch[at..];
             let want = run_length(rest, BATCH, |_| true);
-            if want < MOVE_FROM && !self.uses.watch_next() {
+            if want < WATCHED_RUN && !self.uses.watch_next() {
                 for owned in &rest[..want] {
                     self.publish_absent(owned.page, owned.word);
                 }

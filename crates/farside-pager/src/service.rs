@@ -18,10 +18,11 @@ use farside_os::memory::{PAGE, reserve};
 use farside_os::space::KernelSpace;
 use farside_os::thread::{self, Class, Whereabouts};
 use farside_os::userfault::{Event, RawMessage};
+use farside_policy::batches::BATCH;
 
 use crate::counters::Counters;
 use crate::fork::Forks;
-use crate::pager::{BATCH, Pager, Worker};
+use crate::pager::{Pager, Worker};
 
 /// Most processors that get a handler of their own.
 const MAX_HANDLERS: usize = 32;

@@ -4,5 +4,7 @@
 //! so that what is simulated is what runs.
 #![forbid(unsafe_code)]
 
+pub mod batches;
+pub mod forecast;
 pub mod prefetch;
 pub mod replacement;

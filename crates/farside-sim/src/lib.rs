@@ -14,6 +14,7 @@ pub mod need;
 pub mod next_use;
 pub mod page_map;
 pub mod page_ranks;
+pub mod paging;
 pub mod partition;
 pub mod path;
 pub mod phases;

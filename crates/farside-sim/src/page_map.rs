@@ -1,6 +1,6 @@
 //! A small value for each page of a trace.
 
-use farside_trace::PageId;
+use farside_trace::{PageId, PageRange};
 use rustc_hash::FxHashMap;
 
 /// Binary logarithm of the pages in a leaf.
@@ -90,6 +90,21 @@ impl<V: Copy> PageMap<V> {
     /// All places, in no particular order, those of unused pages included.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.leaves.iter_mut().flatten()
+    }
+
+    /// The pages that have values in `range`, in no particular order, and some others.
+    pub fn pages_near(&self, range: PageRange) -> impl Iterator<Item = PageId> + '_ {
+        let first = range.first.0 >> LEAF_SHIFT;
+        let last = range.end().saturating_sub(1) >> LEAF_SHIFT;
+        let keys = if last.saturating_sub(first) < self.leaves.len() as u64 {
+            (first..=last).filter(|key| self.find(*key).is_some()).collect::<Vec<_>>()
+        } else {
+            let direct = (0..self.direct.len() as u64).filter(|key| self.direct[*key as usize] > 0);
+            let all = direct.chain(self.sparse.keys().copied());
+            all.filter(|key| (first..=last).contains(key)).collect()
+        };
+        let leaf = |key: u64| (0..LEAF as u64).map(move |i| PageId(key << LEAF_SHIFT | i));
+        keys.into_iter().flat_map(leaf)
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! What can be learnt from a page trace: `analyze`, `simulate`, `partition` and `path`.
 
 pub mod analyze;
+mod as_run;
 mod costs;
 mod memory;
 pub mod partition;

@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
 use farside_policy::{prefetch, replacement};
-use farside_sim::simulation::{Memory, Outcome};
+use farside_sim::simulation::{Costs, Memory, Outcome};
 use farside_sim::sweep::{CLAIRVOYANT, Setup, Sweep};
 use farside_trace::PAGE_SIZE;
 use serde::Serialize;
 
 use super::MemorySize;
+use super::as_run::{self, FarPages};
 use super::costs::costs;
 use super::trace::{Footprint, read};
 use crate::Failure;
@@ -50,6 +51,10 @@ pub struct SimulateArguments {
     /// entries; whether a page is there is checked on every access all the same.
     #[arg(long, value_name = "ENTRIES")]
     pab: Option<usize>,
+    /// Foretell what `farside run --prefetch none` would count: only the heap and private mappings,
+    /// and pages come and go in batches as they do there.
+    #[arg(long)]
+    as_run: bool,
     /// Print an array of objects instead of a table.
     #[arg(long)]
     json: bool,
@@ -74,7 +79,7 @@ struct Report {
     prefetch_late: u64,
     prefetch_unused: u64,
     fetched_bytes: u64,
-    /// Not known of policies that know the future.
+    /// Not known of policies that know the future, nor of what is foretold of a run.
     written_bytes: Option<u64>,
     projected_time_ns: u64,
     path_time_ns: u64,
@@ -83,27 +88,26 @@ struct Report {
 /// Simulates, and prints what came out.
 pub fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     let costs = costs(&arguments.network, arguments.access_ns)?;
-    let mut footprint = Footprint::default();
-    if arguments.local.iter().any(|size| size.pages(1) > LARGE || size.is_share()) {
-        read(&arguments.trace, "counting pages", |accesses| footprint.add(accesses))?;
-    }
-    let (setups, local_pages) = setups(arguments, footprint.pages())?;
-    let bad = |error: farside_sim::sweep::BadSetup| Failure::usage(format!("{error}; {}", known()));
-    let mut sweep = Sweep::new(&setups, costs).map_err(bad)?;
-    if let Some(entries) = arguments.pab {
-        let path = super::path::geometry(entries, 4, 64, 128)?;
-        sweep = sweep.behind_path(path).map_err(bad)?;
-    }
-    read(&arguments.trace, "simulating", |accesses| sweep.feed(accesses))?;
-    let data_accesses = sweep.data_accesses();
+    let far_pages = arguments.as_run.then(|| FarPages::of(&arguments.trace)).transpose()?;
+    let footprint = match &far_pages {
+        Some(far_pages) => far_pages.pages(),
+        None => footprint(arguments)?,
+    };
+    let (setups, local_pages) = setups(arguments, footprint)?;
+    let (outcomes, data_accesses) = match &far_pages {
+        Some(_) if arguments.pab.is_some() => {
+            return Err(Failure::usage("--as-run: farside run has no --pab"));
+        }
+        Some(far_pages) => as_run::outcomes(&arguments.trace, far_pages, &setups, costs)?,
+        None => outcomes(arguments, &setups, costs)?,
+    };
     let trace = arguments.trace.display().to_string();
     let mut reports = Vec::new();
-    for ((setup, local_pages), outcome) in setups.iter().zip(local_pages).zip(sweep.finish()) {
-        let outcome = outcome.ok_or_else(|| {
-            Failure::usage(format!("{trace}: too long for {}: 2^32 accesses", setup.replacement))
-        })?;
+    for ((setup, local_pages), outcome) in setups.iter().zip(local_pages).zip(outcomes) {
         let path_time_ns = costs.path_time_ns(&outcome, data_accesses);
-        reports.push(report(&trace, setup, local_pages, outcome, path_time_ns));
+        let report = report(&trace, setup, local_pages, outcome, path_time_ns);
+        let written_bytes = report.written_bytes.filter(|_| !arguments.as_run);
+        reports.push(Report { written_bytes, ..report });
     }
     if arguments.json {
         let text = serde_json::to_string_pretty(&reports);
@@ -112,6 +116,39 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
         println!("{}", table(&reports));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The pages that the trace touches, if a size depends on them; else 0.
+fn footprint(arguments: &SimulateArguments) -> Result<u64, Failure> {
+    let mut footprint = Footprint::default();
+    if arguments.local.iter().any(|size| size.pages(1) > LARGE || size.is_share()) {
+        read(&arguments.trace, "counting pages", |accesses| footprint.add(accesses))?;
+    }
+    Ok(footprint.pages())
+}
+
+/// What comes of each setup, and the number of data accesses.
+fn outcomes(
+    arguments: &SimulateArguments,
+    setups: &[Setup],
+    costs: Costs,
+) -> Result<(Vec<Outcome>, u64), Failure> {
+    let bad = |error: farside_sim::sweep::BadSetup| Failure::usage(format!("{error}; {}", known()));
+    let mut sweep = Sweep::new(setups, costs).map_err(bad)?;
+    if let Some(entries) = arguments.pab {
+        let path = super::path::geometry(entries, 4, 64, 128)?;
+        sweep = sweep.behind_path(path).map_err(bad)?;
+    }
+    read(&arguments.trace, "simulating", |accesses| sweep.feed(accesses))?;
+    let data_accesses = sweep.data_accesses();
+    let outcome = |(setup, outcome): (&Setup, Option<Outcome>)| {
+        outcome.ok_or_else(|| {
+            let trace = arguments.trace.display();
+            Failure::usage(format!("{trace}: too long for {}: 2^32 accesses", setup.replacement))
+        })
+    };
+    let outcomes = setups.iter().zip(sweep.finish()).map(outcome).collect::<Result<_, _>>()?;
+    Ok((outcomes, data_accesses))
 }
 
 /// The simulations, and the pages of memory that the user gave to each. No policy is told of more than
