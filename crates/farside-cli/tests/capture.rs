@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use farside_trace::{Access, MappingChange, Record, TraceReader};
 use nix::sys::signal::Signal;
+use support::capture::{build, plugin, root, works};
 use support::{Farside, Running, assert_refused, code, stderr, stdout};
 
 /// Pages of the test program's mapping.
@@ -20,47 +21,9 @@ const PAGES: u64 = 2048;
 /// Records of the mapping: page within it, whether it was written, thread, weight.
 type Seen = (u64, bool, u32, u32);
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-fn build(name: &str, arguments: &[&str], source: &str) -> PathBuf {
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("capture");
-    fs::create_dir_all(&directory).unwrap();
-    // Test programs run side by side; a file appears whole or not at all.
-    let output = directory.join(format!("{name}.{}", std::process::id()));
-    let status = Command::new("cc")
-        .args(["-O2", "-Wall", "-Wextra", "-pthread"])
-        .args(arguments)
-        .arg("-o")
-        .arg(&output)
-        .arg(root().join(source))
-        .status()
-        .expect("a C compiler is installed");
-    assert!(status.success(), "cannot compile {source}");
-    let whole = directory.join(name);
-    fs::rename(output, &whole).unwrap();
-    whole
-}
-
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| build("access_pattern", &[], "tests/programs/access_pattern.c"))
-}
-
-fn plugin() -> &'static Path {
-    static PLUGIN: OnceLock<PathBuf> = OnceLock::new();
-    let flags = ["-std=c11", "-Werror", "-fPIC", "-shared", "-fvisibility=hidden"];
-    PLUGIN.get_or_init(|| build("farside-pagetrace.so", &flags, "capture/pagetrace.c"))
-}
-
-/// Whether programs can be captured here; says why not.
-fn works(test: &str) -> bool {
-    let there = Command::new("qemu-x86_64").arg("--version").output().is_ok();
-    if !there {
-        println!("skipped: {test}: no qemu-x86_64 here (package qemu-user)");
-    }
-    there
 }
 
 /// `farside capture -o TRACE OPTIONS -- PROGRAM...`

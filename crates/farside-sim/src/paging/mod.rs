@@ -187,7 +187,7 @@ impl<'a, P: ReplacementPolicy> Paging<'a, P> {
     fn first_touch(&mut self, page: PageId) {
         self.faults.first_touch += 1;
         let (want, down) = self.run(page);
-        self.acquire(want);
+        let want = self.acquire(want);
         let at = |i: u64| PageId(if down { page.0 - i } else { page.0 + i });
         let more = (1..want).take_while(|i| self.pages.get(at(*i)) == UNTOUCHED).count() as u64;
         self.faults.populated += more;
@@ -236,19 +236,20 @@ impl<'a, P: ReplacementPolicy> Paging<'a, P> {
         self.used += 1;
     }
 
-    /// Makes room for `want` pages, if so many can leave.
-    fn acquire(&mut self, want: u64) {
+    /// Makes room for `want` pages, or as many as there can be; returns how many.
+    fn acquire(&mut self, want: u64) -> u64 {
         while self.used + want > self.limit {
             let short = self.used + want - self.limit;
             let victims = batches::victims(short, self.limit);
             let unused = self.faults.unused;
             let evicted = (0..victims).map_while(|_| self.evict()).count();
             if evicted == 0 {
-                return;
+                break;
             }
             self.watch(batches::watched(victims));
             (unused..self.faults.unused).for_each(|_| self.uses.unused());
         }
+        want.min(self.limit - self.used)
     }
 
     fn evict(&mut self) -> Option<()> {

@@ -1,21 +1,58 @@
 //! PATH's greedy rule: pages from the program that loses least by it to the one that gains most.
 
+use std::cmp::Ordering;
+
 use super::{Partitioning, Value};
 
 /// Most exchanges with one size of chunk. Each makes the whole better, so that there is an end
 /// anyway; this bounds the time until then.
 const MOST_ROUNDS: usize = 1 << 20;
 
-/// Exchanges chunks of `chunk` pages, then half as many, down to single pages.
+/// Exchanges chunks of `chunk` pages, then half as many, down to single pages, and at last what takes
+/// the program that gets it to the next step of its curve.
 pub fn exchange_finer(partitioning: &Partitioning, shares: &mut [usize], chunk: usize) {
     let mut chunk = chunk.max(1);
     loop {
         exchange(partitioning, shares, chunk);
         if chunk == 1 {
-            return;
+            break;
         }
         chunk /= 2;
     }
+    for _ in 0..MOST_ROUNDS {
+        let step = |to: &usize| {
+            let next = partitioning.programs[*to].next_step(shares[*to])?;
+            exchange_to(partitioning, shares, *to, next - shares[*to])
+        };
+        let best = (0..shares.len()).filter_map(|to| step(&to));
+        let best = best.min_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal));
+        let Some((_, better)) = best else { return };
+        shares.copy_from_slice(&better);
+    }
+}
+
+/// What the whole is worth, and the shares, after the best exchange that gives `pages` pages to `to`;
+/// `None` if none makes it better.
+fn exchange_to(
+    partitioning: &Partitioning,
+    shares: &[usize],
+    to: usize,
+    pages: usize,
+) -> Option<(Value, Vec<usize>)> {
+    let mut best = (partitioning.value(shares), None);
+    for (from, program) in partitioning.programs.iter().enumerate() {
+        if from == to || shares[from] < program.least().saturating_add(pages) {
+            continue;
+        }
+        let mut changed = shares.to_vec();
+        changed[from] -= pages;
+        changed[to] += pages;
+        let value = partitioning.value(&changed);
+        if value < best.0 {
+            best = (value, Some(changed));
+        }
+    }
+    best.1.map(|shares| (best.0, shares))
 }
 
 /// Exchanges chunks of `chunk` pages until no exchange of two programs makes the whole better.
