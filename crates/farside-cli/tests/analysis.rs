@@ -107,6 +107,12 @@ fn bad_traces_and_sizes_are_refused() {
         (vec!["simulate", good, "--prefetch", "all"], vec!["all", "readahead"]),
         (vec!["simulate", good, "--replacement", "opt", "--prefetch", "linux"], vec!["opt"]),
         (vec!["simulate", good, "--network", "fast"], vec!["5us,25gbit"]),
+        (vec!["simulate", good, "--as-run"], vec!["lru", "fifo and second-chance"]),
+        (
+            vec!["simulate", good, "--as-run", "--replacement", "fifo", "--prefetch", "linux"],
+            vec!["--prefetch none", "linux"],
+        ),
+        (vec!["simulate", good, "--as-run", "--replacement", "fifo", "--pab", "64"], vec!["--pab"]),
         (vec!["path", good, "--pab", "6", "--ways", "4"], vec!["6", "4"]),
         (vec!["path", good, "--pal", "0"], vec!["log"]),
     ] {

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use farside_trace::{Access, MappingChange, Record, TraceReader};
 use nix::sys::signal::Signal;
-use support::capture::{build, plugin, root, works};
+use support::capture::{build, plugin, works};
 use support::{Farside, Running, assert_refused, code, stderr, stdout};
 
 /// Pages of the test program's mapping.

@@ -5,7 +5,7 @@ use farside_trace::PageId;
 
 use crate::page_map::{NONE, PageMap};
 
-/// Most pages that a policy may begin to watch after an arrival, as in the pager.
+/// Most pages that a policy may begin to watch after an arrival.
 pub(crate) const WATCH_BATCH: usize = 32;
 
 /// A memory of fixed size under a replacement policy.

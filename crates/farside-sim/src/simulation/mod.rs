@@ -20,7 +20,7 @@ use residence::{Residence, State};
 /// Bytes in a page.
 const PAGE: u64 = farside_trace::PAGE_SIZE as u64;
 
-/// Most pages that a policy may begin to watch after an arrival, as in the pager.
+/// Most pages that a policy may begin to watch after an arrival.
 const WATCH_BATCH: usize = 32;
 
 /// Accesses that are looked at ahead.
