@@ -8,8 +8,8 @@ use super::{Partitioning, Value};
 /// anyway; this bounds the time until then.
 const MOST_ROUNDS: usize = 1 << 20;
 
-/// Exchanges chunks of `chunk` pages, then half as many, down to single pages, and at last what takes
-/// the program that gets it to the next step of its curve.
+/// Exchanges chunks of `chunk` pages, then half as many, down to single pages, and at last what
+/// takes the program that gets it to the next step of its curve.
 pub fn exchange_finer(partitioning: &Partitioning, shares: &mut [usize], chunk: usize) {
     let mut chunk = chunk.max(1);
     loop {
@@ -31,7 +31,8 @@ pub fn exchange_finer(partitioning: &Partitioning, shares: &mut [usize], chunk: 
     }
 }
 
-/// What the whole is worth, and the shares, after the best exchange that gives `pages` pages to `to`;
+/// What the whole is worth, and the shares, after the best exchange that gives `pages` pages to
+/// `to`;
 /// `None` if none makes it better.
 fn exchange_to(
     partitioning: &Partitioning,

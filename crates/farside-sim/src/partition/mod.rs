@@ -131,9 +131,9 @@ impl Partitioning {
     /// where a curve is flat for `g` pages and falls behind them, as those of loops do, it stops in
     /// front of the cliff. Without it pages move first by halves of an equal share, and, when that
     /// gains nothing any more, by half as many, down to single pages, and at last by what takes a
-    /// program to the next step of its curve: cliffs are seen, and the shares are exact to the page. A
-    /// cliff that only several programs together could pay for still is not, nor one that pays only
-    /// if several programs change places.
+    /// program to the next step of its curve: cliffs are seen, and the shares are exact to the
+    /// page. A cliff that only several programs together could pay for still is not, nor one that
+    /// pays only if several programs change places.
     pub fn greedy(&self, chunk: Option<usize>) -> Vec<usize> {
         let mut shares = self.equal();
         match chunk {
