@@ -3,16 +3,18 @@
 mod balance;
 mod curves;
 mod map;
+mod residents;
 
 pub use curves::{Curves, Misses, Order};
 pub use map::{MOST_REGIONS, RegionMap, RegionMapError};
 
 use farside_trace::PageId;
 
-use super::list::{Lists, SlotPages};
+use super::list::SlotPages;
 use super::page_index::PageIndex;
 use super::{Arrival, ReplacementPolicy, Slot};
 use balance::{History, Stake, next_move};
+use residents::Residents;
 
 /// Page numbers between regions unless told otherwise: 16 MiB.
 const DEFAULT_GAP: u64 = 4096;
@@ -38,12 +40,16 @@ pub struct RegionOptions {
     pub margin: f64,
     /// Epochs after which what MRU would hold is derived anew from what LRU holds.
     pub restart: u32,
+    /// Pages that do not leave because they were used last, of all regions together; at most half
+    /// the capacity. Where hardware hides the accesses to hot pages from the policy, this has to be
+    /// about as many pages as the hardware does.
+    pub hot: usize,
 }
 
 impl Default for RegionOptions {
     /// Values that did well on the traces of the tests; the paper gives none.
     fn default() -> Self {
-        Self { steps: 32, epoch: 1, history: 8.0, patience: 2, margin: 0.05, restart: 64 }
+        Self { steps: 32, epoch: 1, history: 8.0, patience: 2, margin: 0.05, restart: 64, hot: 0 }
     }
 }
 
@@ -91,16 +97,16 @@ impl Region {
 ///   and else of the region that is most above it. So pages move from region to region one by one.
 /// - The MRU stack is exact (see [`Curves`]) and therefore holds on to pages the program has left
 ///   behind. It is begun anew from the LRU stack from time to time while LRU is in effect.
+/// - Pages used last can be kept from leaving ([`RegionOptions::hot`]). PATH takes pages in the page
+///   access buffer to be in memory always (section 1), and does not record accesses to them: MRU
+///   would give up just those, and not see them missed.
 /// - A prefetched page enters an MRU region at the end that leaves last.
 #[derive(Clone, Debug)]
 pub struct RegionSpecific {
     options: RegionOptions,
     map: RegionMap,
     pages: SlotPages,
-    /// By slot.
-    region_of: Vec<u8>,
-    /// Resident pages by region, in the order of their last use.
-    resident: Lists<MOST_REGIONS>,
+    resident: Residents,
     /// Pages that are not resident but in a stack.
     ghosts: PageIndex,
     curves: Curves,
@@ -129,8 +135,7 @@ impl RegionSpecific {
             options,
             map,
             pages: SlotPages::new(),
-            region_of: Vec::new(),
-            resident: Lists::new(),
+            resident: Residents::new(),
             ghosts: PageIndex::new(),
             curves: Curves::new(1),
             regions: [Region::new(Order::Lru); MOST_REGIONS],
@@ -199,16 +204,8 @@ impl RegionSpecific {
 
     fn new_slot(&mut self, page: PageId, region: usize) -> Slot {
         let slot = self.pages.insert(page);
-        let index = slot.0 as usize;
-        if index >= self.region_of.len() {
-            self.region_of.resize(index + 1, 0);
-        }
-        self.region_of[index] = region as u8;
+        self.resident.assign(slot, region);
         slot
-    }
-
-    fn region_at(&self, slot: Slot) -> usize {
-        usize::from(self.region_of[slot.0 as usize])
     }
 
     /// Makes a page resident, at the end of its region that leaves first or last.
@@ -219,9 +216,9 @@ impl RegionSpecific {
             None => self.new_slot(page, region),
         };
         if referenced || self.regions[region].order == Order::Lru {
-            self.resident.push_youngest(region, slot);
+            self.resident.add_youngest(slot);
         } else {
-            self.resident.push_oldest(region, slot);
+            self.resident.add_oldest(slot);
         }
         self.resident_pages += 1;
         self.grow(region);
@@ -230,7 +227,7 @@ impl RegionSpecific {
 
     /// Counts a reference to a resident page.
     fn reference(&mut self, slot: Slot) {
-        self.curves.access(self.region_at(slot), slot);
+        self.curves.access(self.resident.region_of(slot), slot);
         self.release_gone();
         self.epoch_left -= 1;
         if self.epoch_left == 0 {
@@ -241,7 +238,7 @@ impl RegionSpecific {
     /// Forgets pages that are neither in a stack nor resident.
     fn release_gone(&mut self) {
         while let Some(slot) = self.curves.next_gone() {
-            if self.resident.list_of(slot).is_none() {
+            if !self.resident.contains(slot) {
                 let page = self.pages.release(slot);
                 self.ghosts.remove_slot(page, slot);
             }
@@ -301,13 +298,13 @@ impl RegionSpecific {
         }
     }
 
-    /// The region that gives up a page.
+    /// The region that gives up a page; `None` if only hot ones are left.
     fn giving(&self) -> Option<usize> {
         let excess =
             |region: usize| self.resident.len(region) as i64 - self.curves.size(region) as i64;
-        let nonempty = |region: &usize| !self.resident.is_empty(*region);
-        let own = self.expected.filter(|region| nonempty(region) && excess(*region) >= 0);
-        let regions = (0..self.map.len()).filter(nonempty);
+        let cold = |region: &usize| self.resident.has_cold(*region);
+        let own = self.expected.filter(|region| cold(region) && excess(*region) >= 0);
+        let regions = (0..self.map.len()).filter(cold);
         own.or_else(|| regions.max_by_key(|&region| (excess(region), usize::MAX - region)))
     }
 }
@@ -329,8 +326,8 @@ impl ReplacementPolicy for RegionSpecific {
         let ghosts = Curves::most_slots(pages, step, self.map.most());
         let slots = ghosts.saturating_add(pages).saturating_add(2);
         self.pages.reserve(slots);
-        self.region_of.reserve_exact(slots.saturating_sub(self.region_of.len()));
         self.resident.reserve(slots);
+        self.resident.set_most_hot(self.options.hot.min(pages / 2));
         self.curves.reserve(slots);
         self.ghosts.reserve(ghosts.saturating_add(2));
         self.curves.set_step(step);
@@ -353,23 +350,22 @@ impl ReplacementPolicy for RegionSpecific {
     }
 
     fn access(&mut self, slot: Slot) {
-        self.resident.make_youngest(slot);
+        self.resident.touch(slot);
         self.reference(slot);
     }
 
     fn remove(&mut self, slot: Slot) {
         self.resident.remove(slot);
         self.resident_pages -= 1;
-        self.curves.remove(self.region_at(slot), slot);
+        self.curves.remove(self.resident.region_of(slot), slot);
         self.pages.release(slot);
         self.release_gone();
     }
 
     fn victim(&mut self) -> Option<PageId> {
-        let region = self.giving()?;
-        let slot = match self.regions[region].order {
-            Order::Lru => self.resident.oldest(region)?,
-            Order::Mru => self.resident.youngest(region)?,
+        let slot = match self.giving() {
+            Some(region) => self.resident.first_to_leave(region, self.regions[region].order)?,
+            None => self.resident.oldest_hot()?,
         };
         self.resident.remove(slot);
         self.resident_pages -= 1;
