@@ -12,6 +12,7 @@ mod space;
 mod stream;
 mod summary;
 mod supervisor;
+mod tlb;
 mod writer;
 
 use std::ffi::OsString;
@@ -32,6 +33,7 @@ use emulator::{Emulator, image};
 use recorder::Recorder;
 use stream::Stream;
 use supervisor::Supervisor;
+use tlb::Tlb;
 use writer::Writer;
 
 /// Options of `farside capture`.
@@ -40,6 +42,10 @@ pub struct Arguments {
     /// The trace to write, in Farside's own format; an existing file is replaced.
     #[arg(long, short, value_name = "TRACE")]
     output: PathBuf,
+    /// Keep only what misses a translation buffer of so many entries, fully associative, and the
+    /// first write to a page in it; the weights of the others are added to the next one that is kept.
+    #[arg(long, value_name = "ENTRIES", value_parser = tlb_entries)]
+    tlb: Option<usize>,
     /// Keep only what PATH's hardware would record: a page access buffer of so many entries, and a
     /// small LRU filter behind it.
     #[arg(long, value_name = "ENTRIES[,ways=4][,filter=64]")]
@@ -77,6 +83,11 @@ Exit codes:
   127  there is no such program
   else that of the program; if a signal killed it, farside dies by the same signal";
 
+fn tlb_entries(text: &str) -> Result<usize, String> {
+    let entries = text.parse().ok().filter(|entries| (1..=tlb::MOST_ENTRIES).contains(entries));
+    entries.ok_or(format!("'{text}' is no number from 1 to {}", tlb::MOST_ENTRIES))
+}
+
 /// Captures a program, and ends as it ended.
 pub fn capture(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let Some((name, rest)) = arguments.command.split_first() else {
@@ -94,7 +105,8 @@ pub fn capture(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // The thread that it starts must not be asked to handle signals.
     let writer = Writer::new(writer)
         .map_err(|error| Failure::own(format!("cannot start a thread: {error}")))?;
-    let recorder = Recorder::new(writer, arguments.pab.map(Filter::new));
+    let recorder =
+        Recorder::new(writer, arguments.tlb.map(Tlb::new), arguments.pab.map(Filter::new));
     let started = Instant::now();
     let emulated = emulator.arguments(&image, stream.descriptor(), rest);
     let path = emulator.file();
@@ -121,13 +133,14 @@ pub fn capture(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn metadata(arguments: &Arguments) -> Metadata {
     let text = |argument: &OsString| argument.to_string_lossy().into_owned();
     let mut command = arguments.command.iter().map(text);
-    let filters = arguments.pab.map(|sizes| sizes.described());
+    let tlb = arguments.tlb.map(Tlb::described);
+    let path = arguments.pab.map(|sizes| sizes.described());
     Metadata {
         program: command.next(),
         arguments: command.collect(),
         tool: Some(format!("farside capture {}", env!("CARGO_PKG_VERSION"))),
         merged: true,
-        filters: filters.into_iter().flatten().collect(),
+        filters: tlb.into_iter().chain(path.into_iter().flatten()).collect(),
         ..Metadata::default()
     }
 }

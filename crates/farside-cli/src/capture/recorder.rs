@@ -7,6 +7,7 @@ use super::order::Listener;
 use super::page_set::PageSet;
 use super::space::{Call, Change, Space};
 use super::stream::Run;
+use super::tlb::Tlb;
 use super::writer::Writer;
 
 /// Kinds of messages, besides those that concern the order itself.
@@ -23,6 +24,7 @@ const CALL_WORDS: usize = 8;
 /// Records what is told in order.
 pub struct Recorder {
     writer: Writer,
+    tlb: Option<Tlb>,
     filter: Option<Filter>,
     space: Space,
     pages: PageSet,
@@ -45,10 +47,11 @@ pub struct Recorded {
 }
 
 impl Recorder {
-    /// Records to `writer`, what passes `filter` alone if there is one.
-    pub fn new(writer: Writer, filter: Option<Filter>) -> Self {
+    /// Records to `writer`, what passes `tlb` and `filter` alone if there are such.
+    pub fn new(writer: Writer, tlb: Option<Tlb>, filter: Option<Filter>) -> Self {
         Self {
             writer,
+            tlb,
             filter,
             space: Space::default(),
             pages: PageSet::default(),
@@ -97,11 +100,16 @@ impl Listener for Recorder {
     fn run(&mut self, thread: u32, run: Run) {
         self.accesses += u64::from(run.weight);
         self.pages.insert(run.page);
+        let weight = match &mut self.tlb {
+            Some(tlb) => tlb.passes(run.page, run.wrote, run.weight),
+            None => Some(run.weight),
+        };
+        let Some(weight) = weight else { return };
         if self.filter.as_mut().is_some_and(|filter| !filter.passes(run.page)) {
             return;
         }
         let (page, write) = (PageId(run.page), run.wrote);
-        self.writer.access(Access { page, write, thread, weight: run.weight });
+        self.writer.access(Access { page, write, thread, weight });
     }
 
     fn message(&mut self, kind: u64, words: &[u64]) {
