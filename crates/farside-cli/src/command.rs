@@ -14,7 +14,7 @@ use farside_policy::{prefetch, replacement};
 use crate::analysis::{analyze, partition, path, simulate};
 use crate::options::{Given, Layer, Options, Origin};
 use crate::traces::{export, import};
-use crate::{Failure, bench, capture, doctor, generate, node, run, top};
+use crate::{Failure, bench, capture, doctor, generate, node, run, study, top};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -67,6 +67,9 @@ enum Verb {
     Partition(partition::PartitionArguments),
     /// Count what PATH's page access tracking hardware would record of a page trace.
     Path(path::PathArguments),
+    /// Do a published experiment again: capture its programs, simulate, write tables and plots.
+    #[command(subcommand)]
+    Study(study::Study),
     /// Turn another tool's trace of memory accesses into Farside's own format.
     #[command(after_long_help = import::help())]
     Import(import::ImportArguments),
@@ -211,6 +214,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Simulate(arguments) => simulate::simulate(&arguments),
         Verb::Partition(arguments) => partition::partition(&arguments),
         Verb::Path(arguments) => path::path(&arguments),
+        Verb::Study(study) => study::study(&study),
         Verb::Import(arguments) => import::import(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
         Verb::Bench(arguments) => Ok(bench::run(arguments)),

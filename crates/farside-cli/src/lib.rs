@@ -12,6 +12,7 @@ mod generate;
 mod node;
 pub mod options;
 pub mod run;
+pub mod study;
 pub mod top;
 pub mod traces;
 

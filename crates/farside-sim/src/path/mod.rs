@@ -4,13 +4,17 @@
 //! misses there goes through a small *filter* against conflict misses; what is left is written to the
 //! *page access log*, which calls software when it is full.
 
+mod behind;
 mod buffer;
 mod filter;
 mod log;
+mod overhead;
 
+pub use behind::{AnySimulation, BehindPath};
 pub use buffer::PageAccessBuffer;
 pub use filter::AssociativeFilter;
 pub use log::{Fnv1a, PageAccessLog};
+pub use overhead::{ActiveSet, Overheads};
 
 use farside_trace::PageId;
 
