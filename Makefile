@@ -17,7 +17,7 @@ fishdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 
 plugin = target/release/farside-pagetrace.so
 
-.PHONY: all help build plugin demo test exam fuzz bench doc install uninstall clean
+.PHONY: all help build plugin demo test exam fuzz bench study-path doc install uninstall clean
 
 all: build
 
@@ -28,6 +28,7 @@ help:
 	@echo "make exam     the exam of real programs at full size (hours)"
 	@echo "make fuzz     every parser and the pager's simulator for FUZZ_SECONDS each"
 	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis"
+	@echo "make study-path  PATH's figures again: docs/studies/path.md, its tables and plots"
 	@echo "make install  PREFIX=/usr/local DESTDIR="
 
 build:
@@ -65,6 +66,12 @@ bench:
 	target/release/farside bench mechanisms
 	target/release/farside bench paging
 	target/release/farside bench analysis --python target/bench-python/bin/python
+
+study-path:
+	@scripts/setup.sh test
+	$(CARGO) build --release --locked -p farside-cli
+	@$(MAKE) --no-print-directory plugin
+	target/release/farside study path
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

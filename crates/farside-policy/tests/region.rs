@@ -505,3 +505,47 @@ fn a_prefetched_page_is_not_the_next_to_leave() {
     policy.insert(PageId(1000), Arrival::Prefetch);
     assert_ne!(policy.victim(), Some(PageId(1000)));
 }
+
+#[test]
+fn hot_pages_stay_where_mru_would_give_them_up() {
+    let (capacity, hot) = (100, 10);
+    let looped = |hot| {
+        let options = RegionOptions { hot, ..RegionOptions::default() };
+        let mut policy = RegionSpecific::with_options(RegionMap::by_gap(u64::MAX, 1), options);
+        policy.set_capacity(capacity);
+        let mut paging = support::Paging::new(policy, capacity);
+        for page in (0..20_000).map(|i| PageId(i % 200)) {
+            paging.reference(page);
+        }
+        let mut policy = paging.into_policy();
+        assert_eq!(policy.regions().next(), Some((Order::Mru, capacity)));
+        policy.victim();
+        for page in (1000..).map(PageId).take(hot.max(1)) {
+            policy.expect(page);
+            policy.insert(page, Arrival::Demand);
+            policy.victim();
+        }
+        policy
+    };
+    let mut mru = looped(0);
+    assert!(mru.victim().is_some_and(|page| page.0 < 1000), "1000 left at once");
+    let mut policy = looped(hot);
+    let gone: Vec<_> = std::iter::from_fn(|| policy.victim()).collect();
+    let kept = capacity - 1;
+    assert_eq!(gone.len(), kept, "all can leave");
+    // The hot ones leave last, the one not used for longest first.
+    let last: Vec<_> = (1000..1010).map(PageId).collect();
+    assert_eq!(gone[kept - hot..], last);
+}
+
+#[test]
+fn hot_pages_are_at_most_half_the_capacity() {
+    let options = RegionOptions { hot: usize::MAX, ..RegionOptions::default() };
+    let mut policy = RegionSpecific::with_options(RegionMap::by_gap(u64::MAX, 1), options);
+    policy.set_capacity(10);
+    let slots: Vec<_> = (0..10).map(|page| policy.insert(PageId(page), Arrival::Demand)).collect();
+    policy.access(slots[0]);
+    policy.remove(slots[9]);
+    let gone: Vec<_> = std::iter::from_fn(|| policy.victim()).collect();
+    assert_eq!(gone, [1, 2, 3, 4, 5, 6, 7, 8, 0].map(PageId));
+}

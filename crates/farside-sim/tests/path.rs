@@ -2,10 +2,14 @@
 
 mod support;
 
-use farside_policy::replacement::{Lirs, Lru, ReplacementPolicy};
-use farside_sim::path::{AssociativeFilter, Counts, Fnv1a, Geometry, Path, SpacePage};
+use farside_policy::prefetch::{NoPrefetch, Prefetcher};
+use farside_policy::replacement::{Clock, Lirs, Lru, ReplacementPolicy};
+use farside_sim::path::{
+    ActiveSet, AssociativeFilter, BehindPath, Counts, Fnv1a, Geometry, Overheads, Path, SpacePage,
+};
 use farside_sim::replay::{self, Replay};
-use farside_trace::PageId;
+use farside_sim::simulation::{Costs, Memory, Simulation};
+use farside_trace::{Access, PageId};
 use support::{Traces, golden, table};
 
 fn count(trace: &[PageId], geometry: Geometry) -> (Counts, u64) {
@@ -115,4 +119,55 @@ fn policies_behind_a_filter_have_the_golden_faults() {
         checked += 1;
     }
     assert!(checked > 5, "only {checked} rows have their trace");
+}
+
+#[test]
+fn the_software_approach_faults_where_clock_misses() {
+    let trace: Vec<_> = (0..10_000u64).map(|i| PageId(i * i % 997)).collect();
+    for pages in [1, 16, 300, 2000] {
+        let mut active = ActiveSet::new(pages);
+        let told = trace.iter().filter(|page| active.access(**page)).count() as u64;
+        assert_eq!(told, active.faults());
+        assert_eq!(told, replay::misses(Clock::new(true), pages, trace.iter().copied()), "{pages}");
+    }
+}
+
+#[test]
+fn overheads_are_sums_of_what_software_does() {
+    let costs = Overheads { overflow: 1000.0, entry: 10.0, proximity: 7.0, protection: 100.0 };
+    let counts = Counts { recorded: 300, overflows: 2, ..Counts::default() };
+    assert_eq!(costs.hardware(&counts), 5000.0);
+    assert_eq!(costs.prefetching(3), 21.0);
+    assert_eq!(costs.software(4), 400.0);
+}
+
+#[test]
+fn simulations_behind_the_hardware_see_what_it_records() {
+    let geometry = Geometry { sets: 4, ways: 4, filter: 4, ..Geometry::default() };
+    let trace: Vec<Access> =
+        (0..20_000u64).map(|i| PageId(i * i % 101 + i / 400 % 7 * 20).into()).collect();
+    let sizes = [20, 60, 120];
+    let simulations = sizes.map(|pages| {
+        let policy: Box<dyn ReplacementPolicy> = Box::new(Lru::new());
+        let prefetcher: Box<dyn Prefetcher> = Box::new(NoPrefetch);
+        Simulation::new(policy, prefetcher, Memory::new(pages), Costs::default())
+    });
+    let mut behind = BehindPath::new(geometry, simulations.into());
+    trace.chunks(777).for_each(|accesses| behind.feed(accesses));
+    let mut path = Path::new(geometry);
+    let mut replays = sizes.map(|pages| Replay::new(Lru::new(), pages));
+    let mut misses = [0; 3];
+    for access in &trace {
+        let page = access.page;
+        let recorded = path.access(SpacePage { space: 0, page }, |_| ());
+        for (replay, misses) in replays.iter_mut().zip(&mut misses) {
+            let missed =
+                if recorded { replay.reference(page) } else { replay.reference_unseen(page) };
+            *misses += u64::from(missed);
+        }
+    }
+    assert_eq!(behind.counts(), path.counts());
+    assert!(path.counts().recorded < 19_000, "nothing was hidden: {:?}", path.counts());
+    let found: Vec<_> = behind.outcomes().iter().map(|outcome| outcome.misses).collect();
+    assert_eq!(found, misses);
 }

@@ -112,7 +112,7 @@ public final class Warehouse {
     }
 
     public static void main(String[] arguments) {
-        int transactions = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 100_000;
+        int transactions = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 60_000;
         Warehouse warehouse = new Warehouse();
         for (int i = 0; i < transactions; i++) {
             int kind = warehouse.below(20);

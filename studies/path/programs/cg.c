@@ -1,18 +1,10 @@
 // Conjugate gradients on a sparse symmetric matrix with random places, like CG of the NAS suite.
-// Usage: cg ROWS ITERATIONS. Prints a checksum of the solution.
+// Usage: cg ROWS ITERATIONS (a prime number of rows). Prints a checksum of the solution.
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { EACH = 9 };
-
-static uint64_t state = 1;
-
-static uint64_t below(uint64_t end) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (state >> 33) % end;
-}
+enum { EACH = 18 };
 
 struct matrix {
     long rows, *start;
@@ -20,36 +12,30 @@ struct matrix {
     double *value;
 };
 
-// A = I n + B + B^T, where B has EACH entries in a row at random places.
+// The diagonal, and EACH entries in a row i at c / i modulo the number of rows, a prime, for several c: places
+// like random ones, and symmetric ones.
 static int make(struct matrix *a, long rows) {
-    int *other = malloc(rows * EACH * sizeof *other);
+    long *inverse = malloc(rows * sizeof *inverse);
     a->rows = rows;
-    a->start = calloc(rows + 2, sizeof *a->start);
-    a->column = malloc(rows * (2 * EACH + 1) * sizeof *a->column);
-    a->value = malloc(rows * (2 * EACH + 1) * sizeof *a->value);
-    if (!other || !a->start || !a->column || !a->value) return 0;
-    long *fill = a->start + 1;
+    a->start = malloc((rows + 1) * sizeof *a->start);
+    a->column = malloc(rows * (EACH + 1) * sizeof *a->column);
+    a->value = malloc(rows * (EACH + 1) * sizeof *a->value);
+    if (!inverse || !a->start || !a->column || !a->value) return 0;
+    inverse[0] = 0;
+    inverse[1] = 1;
+    for (long i = 2; i < rows; i++) inverse[i] = (rows - rows / i) * inverse[rows % i] % rows;
+    long at = 0;
     for (long i = 0; i < rows; i++) {
-        fill[i + 1] += EACH + 1;
-        for (int k = 0; k < EACH; k++) {
-            other[i * EACH + k] = below(rows);
-            fill[other[i * EACH + k] + 1]++;
+        a->start[i] = at;
+        a->column[at] = i;
+        a->value[at++] = EACH + 2;
+        for (long k = 0; i > 0 && k < EACH; k++) {
+            a->column[at] = (7919 + 104729 * k) % rows * inverse[i] % rows;
+            a->value[at++] = -0.5;
         }
     }
-    for (long i = 1; i <= rows; i++) fill[i] += fill[i - 1];
-    for (long i = 0; i < rows; i++) {
-        a->column[fill[i]] = i;
-        a->value[fill[i]++] = 2 * EACH + 2;
-    }
-    for (long i = 0; i < rows; i++)
-        for (int k = 0; k < EACH; k++) {
-            long j = other[i * EACH + k];
-            a->column[fill[i]] = j;
-            a->value[fill[i]++] = -0.5;
-            a->column[fill[j]] = i;
-            a->value[fill[j]++] = -0.5;
-        }
-    free(other);
+    a->start[rows] = at;
+    free(inverse);
     return 1;
 }
 
@@ -68,11 +54,11 @@ static double dot(const double *a, const double *b, long n) {
 }
 
 int main(int count, char **arguments) {
-    long n = count > 1 ? atol(arguments[1]) : 120000;
-    int iterations = count > 2 ? atoi(arguments[2]) : 6;
+    long n = count > 1 ? atol(arguments[1]) : 100003;
+    int iterations = count > 2 ? atoi(arguments[2]) : 4;
     struct matrix a;
     if (n < 16 || n > 1L << 26 || iterations < 1) {
-        fprintf(stderr, "usage: cg ROWS ITERATIONS, from 16 to 2^26 rows\n");
+        fprintf(stderr, "usage: cg ROWS ITERATIONS, a prime number of rows from 16 to 2^26\n");
         return 2;
     }
     double *x = calloc(n, sizeof *x), *r = malloc(n * sizeof *r), *p = malloc(n * sizeof *p);

@@ -52,8 +52,8 @@ static void expand(const uint32_t *from, long count, int dimension, uint32_t *ro
 }
 
 int main(int count, char **arguments) {
-    long n = count > 1 ? atol(arguments[1]) : 500000;
-    least = count > 2 ? atol(arguments[2]) : n / 200;
+    long n = count > 1 ? atol(arguments[1]) : 300000;
+    least = count > 2 ? atol(arguments[2]) : n / 150;
     if (n < 100 || n > 1L << 28 || least < 1) {
         fprintf(stderr, "usage: cube ROWS LEAST, from 100 to 2^28 rows\n");
         return 2;

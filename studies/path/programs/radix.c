@@ -28,7 +28,7 @@ static void pass(uint32_t *to, const uint32_t *from, long n, int shift) {
 }
 
 int main(int count, char **arguments) {
-    long n = count > 1 ? atol(arguments[1]) : 4000000;
+    long n = count > 1 ? atol(arguments[1]) : 3000000;
     if (n < 2 || n > 1L << 30) {
         fprintf(stderr, "usage: radix NUMBERS, from 2 to 2^30\n");
         return 2;

@@ -54,7 +54,7 @@ pub fn capture(
     let trace = work.join(program.name).with_extension("fpt");
     let summary = trace.with_extension("json");
     if !(reuse && summary.is_file() && trace.is_file()) {
-        eprintln!("farside: capturing {}", program.name);
+        super::tell(&format!("capturing {}", program.name));
         let said = run(program, scale, sources, work, &trace)?;
         super::write(&summary, &said)?;
     }

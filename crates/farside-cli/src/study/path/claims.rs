@@ -29,10 +29,10 @@ pub fn table(results: &[Results], figures: &[Figure]) -> String {
         add("SPECjbb, region-specific against LRU, time (6)", "slightly worse", here);
     }
     if let Some(figure) = figures.iter().find(|figure| figure.name == "figure-7") {
-        let fewer = figure.table[1..].iter().map(|row| format!("{} at {}", row[5], row[0]));
+        let fewer = figure.table[1..].iter().map(|row| format!("{} at {} pages", row[6], row[0]));
         add(
             "SPECjbb and BT, throughput rule against one pool, cycles (7)",
-            "18 % fewer",
+            "-18 %",
             fewer.collect::<Vec<_>>().join(", "),
         );
     }

@@ -46,6 +46,9 @@ impl Policy {
     /// The prefetchers that are compared; the first is none.
     pub const PREFETCH: [Self; 3] = [Self::Lru, Self::Spatial, Self::Proximity];
 
+    /// Those that are compared behind buffers of many sizes.
+    pub const BY_BUFFER: [Self; 3] = [Self::Region, Self::Lirs, Self::Proximity];
+
     const ALL: [Self; 6] =
         [Self::Lru, Self::Region, Self::RegionPerArray, Self::Lirs, Self::Spatial, Self::Proximity];
 
@@ -127,11 +130,18 @@ impl Results {
     }
 }
 
-/// The settings behind one buffer.
+/// The settings behind one buffer: all of them behind the one that is not varied.
 fn settings(buffer: usize) -> Vec<Setting> {
-    let shares = if buffer == BUFFER { &SHARES[..] } else { &[SHARE] };
-    let each = |policy| shares.iter().map(move |share| (policy, buffer, *share));
-    Policy::ALL.into_iter().flat_map(each).collect()
+    let (policies, shares) = if buffer == BUFFER {
+        (&Policy::ALL[..], &SHARES[..])
+    } else {
+        (&Policy::BY_BUFFER[..], &[SHARE][..])
+    };
+    let each = |policy: &Policy| {
+        let policy = *policy;
+        shares.iter().map(move |share| (policy, buffer, *share))
+    };
+    policies.iter().flat_map(each).collect()
 }
 
 fn simulation((policy, buffer, share): Setting, layout: &Layout) -> AnySimulation {

@@ -320,7 +320,7 @@ fn panels_by_buffer<'a>(
 }
 
 fn replacement_by_buffer(results: &[Results]) -> Figure {
-    let policies = [Policy::Region, Policy::RegionPerArray, Policy::Lirs];
+    let policies = [Policy::Region, Policy::Lirs];
     Figure {
         name: "figure-10",
         header: BY_BUFFER.into(),

@@ -14,6 +14,7 @@ mod programs;
 mod sharing;
 
 use std::fs;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -73,7 +74,7 @@ pub fn study(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 fn simulated(program: &'static Program, captured: Captured) -> Result<Results, Failure> {
-    eprintln!("farside: simulating {}", program.name);
+    tell(&format!("simulating {}", program.name));
     experiment::results(program, captured)
 }
 
@@ -88,6 +89,13 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Program>, Failure> {
         })
     };
     names.iter().map(find).collect()
+}
+
+/// Says what is going on, if somebody watches.
+fn tell(what: &str) {
+    if io::stderr().is_terminal() {
+        eprintln!("farside: {what}");
+    }
 }
 
 fn make(directory: &Path) -> Result<(), Failure> {

@@ -64,13 +64,13 @@ pub const PROGRAMS: &[Program] = &[
     Program::c(
         "lu_contiguous",
         "LU, contiguous blocks (Splash-2)",
-        input(&["2048", "24"], "checksum 2.513128e+07"),
+        input(&["2048", "12"], "checksum 2.513162e+07"),
         input(&["256", "16"], "checksum 3.894769e+05"),
     ),
     Program::c(
         "lu_noncontiguous",
         "LU, non-contiguous blocks (Splash-2)",
-        input(&["2048", "24"], "checksum 2.513128e+07"),
+        input(&["2048", "12"], "checksum 2.513162e+07"),
         input(&["256", "16"], "checksum 3.894769e+05"),
     ),
     Program::c(
@@ -82,14 +82,14 @@ pub const PROGRAMS: &[Program] = &[
     Program::c(
         "radix",
         "Radix (Splash-2)",
-        input(&["4000000"], "checksum 6587229834051626734"),
+        input(&["3000000"], "checksum 2381810434991495730"),
         input(&["60000"], "checksum 8314839033720094792"),
     ),
     Program::c(
         "cg",
         "CG (NAS)",
-        input(&["120000", "6"], "checksum 1.278675e+05"),
-        input(&["3000", "4"], "checksum 3.191705e+03"),
+        input(&["100003", "4"], "checksum 1.054509e+05"),
+        input(&["3001", "4"], "checksum 3.160053e+03"),
     ),
     Program::c(
         "mg",
@@ -106,14 +106,14 @@ pub const PROGRAMS: &[Program] = &[
     Program::c(
         "cube",
         "MMCubing (Illimine)",
-        input(&["500000", "2500"], "found 605 checksum 9930603154446287915"),
+        input(&["300000", "2000"], "found 430 checksum 14846967035862292944"),
         input(&["10000", "100"], "found 272 checksum 7036437260746862599"),
     ),
     Program {
         name: "Warehouse",
         language: Language::Java,
         like: "SPECjbb 2000",
-        full: input(&["100000"], "checksum -516567363384677788"),
+        full: input(&["60000"], "checksum 8031627871740837748"),
         small: input(&["2000"], "checksum 7240843944699730032"),
     },
 ];

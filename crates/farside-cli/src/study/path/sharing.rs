@@ -3,13 +3,15 @@
 use farside_policy::replacement::Lru;
 use farside_report::chart::{Axis, LineChart, Series};
 use farside_sim::curve::LruDistances;
-use farside_sim::partition::{Goal, Partitioning, Program, pool::Pool};
+use farside_sim::page_map::{NONE, PageMap};
+use farside_sim::partition::{Goal, Partitioning, Program};
+use farside_sim::replay::Replay;
 use farside_sim::simulation::Costs;
-use farside_trace::{Accesses, TraceReader};
+use farside_trace::{Access, PageId, TraceReader};
 
 use super::experiment::Results;
 use super::figure::Figure;
-use super::model::{CYCLES_PER_ACCESS, CYCLES_PER_FAULT, SHARES};
+use super::model::{CYCLES_PER_ACCESS, CYCLES_PER_FAULT};
 use crate::Failure;
 
 /// The two programs of the paper's experiment: SPECjbb and BT.
@@ -18,16 +20,34 @@ const PROGRAMS: [&str; 2] = ["Warehouse", "bt"];
 /// PATH's g: the memory divided by this.
 const STEPS: usize = 32;
 
+/// Sizes of memory, in hundredths of both footprints.
+const MEMORIES: [usize; 4] = [40, 50, 60, 70];
+
+/// The one whose progress is drawn.
+const DRAWN: usize = 50;
+
+/// Both programs' work, how many times over, is done in total.
+const ROUNDS: u64 = 2;
+
+/// Points of the drawing.
+const SAMPLES: u64 = 40;
+
 /// One size of memory.
 struct Row {
-    share: usize,
+    percent: usize,
     memory: usize,
     shares: Vec<usize>,
-    /// Cycles of both programs together.
-    pool: f64,
-    greedy: f64,
-    equal: f64,
-    optimum: f64,
+    pool: Course,
+    rule: Course,
+    equal: Course,
+}
+
+/// How both programs went on.
+struct Course {
+    /// Cycles until the work was done.
+    cycles: f64,
+    /// Cycles, and instructions per cycle since the point before.
+    progress: Vec<(f64, f64)>,
 }
 
 /// Cycles instead of nanoseconds: a fault has one price, a first touch none.
@@ -51,98 +71,122 @@ pub fn figure(results: &[Results]) -> Result<Option<Figure>, Failure> {
     let Some(pair) = PROGRAMS.iter().map(find).collect::<Option<Vec<_>>>() else {
         return Ok(None);
     };
-    eprintln!("farside: simulating {} beside {}", PROGRAMS[0], PROGRAMS[1]);
+    super::tell(&format!("simulating {} beside {}", PROGRAMS[0], PROGRAMS[1]));
+    let traces = pair.iter().map(|one| accesses(one)).collect::<Result<Vec<_>, _>>()?;
     let footprint: usize = pair.iter().map(|one| one.captured.layout.footprint).sum();
-    let programs = pair.iter().map(|one| program(one)).collect::<Result<Vec<_>, _>>()?;
-    let rows = SHARES
+    let programs: Vec<_> = traces.iter().map(|trace| program(trace)).collect();
+    let rows = MEMORIES
         .iter()
-        .map(|share| row(&pair, &programs, *share, footprint * share / 100))
+        .map(|percent| row(&traces, &programs, *percent, footprint * percent / 100))
         .collect::<Result<Vec<_>, _>>()?;
-    let accesses: u64 = pair.iter().map(|one| one.captured.accesses).sum();
-    Ok(Some(shown(&rows, CYCLES_PER_ACCESS * accesses as f64)))
+    Ok(Some(shown(&rows)))
 }
 
-fn program(one: &Results) -> Result<Program, Failure> {
+fn program(trace: &[Access]) -> Program {
     let mut distances = LruDistances::new();
-    for access in accesses(one)? {
-        distances.reference(access.map_err(bad)?.page);
-    }
-    let curve = distances.distances().curve();
-    Ok(Program::new(curve, one.captured.accesses, &costs()))
+    trace.iter().for_each(|access| {
+        distances.reference(access.page);
+    });
+    Program::new(distances.distances().curve(), work_of(trace), &costs())
 }
 
-fn bad(error: farside_trace::TraceError) -> Failure {
-    Failure::usage(error.to_string())
+/// Data accesses of a trace.
+fn work_of(trace: &[Access]) -> u64 {
+    trace.iter().map(|access| u64::from(access.weight)).sum()
 }
 
-fn accesses(one: &Results) -> Result<Accesses, Failure> {
-    Ok(TraceReader::open(&one.captured.trace).map_err(bad)?.accesses())
+fn accesses(one: &Results) -> Result<Vec<Access>, Failure> {
+    let bad = |error: farside_trace::TraceError| Failure::usage(error.to_string());
+    TraceReader::open(&one.captured.trace)
+        .map_err(bad)?
+        .accesses()
+        .collect::<Result<_, _>>()
+        .map_err(bad)
 }
 
 fn row(
-    pair: &[&Results],
+    traces: &[Vec<Access>],
     programs: &[Program],
-    share: usize,
+    percent: usize,
     memory: usize,
 ) -> Result<Row, Failure> {
     let impossible = |error: farside_sim::partition::Impossible| Failure::own(error.to_string());
     let partitioning =
         Partitioning::new(programs.to_vec(), memory, Goal::Throughput).map_err(impossible)?;
     let shares = partitioning.greedy(Some(memory / STEPS));
-    let local = |shares: &[usize]| -> f64 {
-        programs.iter().zip(shares).map(|(program, pages)| program.time_ns(*pages)).sum()
+    let mut one = Replay::new(Lru::new(), memory);
+    // The programs' pages lie apart in the pool.
+    let pool =
+        course(traces, |program, page| one.reference(PageId(page.0 | (program as u64) << 48)));
+    let local = |shares: &[usize]| {
+        let mut own: Vec<_> = shares.iter().map(|pages| Replay::new(Lru::new(), *pages)).collect();
+        course(traces, |program, page| own[program].reference(page))
     };
-    let mut traces = pair.iter().map(|one| accesses(one)).collect::<Result<Vec<_>, _>>()?;
-    let pool = Pool::new(Lru::new(), memory, pair.len(), costs());
-    let usages = pool.run(&mut traces, |_| ()).map_err(bad)?;
-    Ok(Row {
-        share,
-        memory,
-        pool: usages.iter().map(|usage| usage.time_ns).sum(),
-        greedy: local(&shares),
-        equal: local(&partitioning.equal()),
-        optimum: local(&partitioning.optimum().shares),
-        shares,
-    })
+    let (rule, equal) = (local(&shares), local(&partitioning.equal()));
+    Ok(Row { percent, memory, shares, pool, rule, equal })
 }
 
-fn shown(rows: &[Row], instructions: f64) -> Figure {
-    let ways: [(&str, fn(&Row) -> f64); 4] = [
-        ("one pool, LRU", |row| row.pool),
-        ("throughput rule", |row| row.greedy),
-        ("equal shares", |row| row.equal),
-        ("best shares", |row| row.optimum),
+/// Both programs side by side, each on a processor of its own and from the beginning again when it ends,
+/// until their work together is done. `missing` references a page of a program.
+fn course(traces: &[Vec<Access>], mut missing: impl FnMut(usize, PageId) -> bool) -> Course {
+    let work = ROUNDS * traces.iter().map(|trace| work_of(trace)).sum::<u64>();
+    let mut touched: Vec<_> = traces.iter().map(|_| PageMap::new()).collect();
+    let (mut next, mut clock) = (vec![0; traces.len()], vec![0.0; traces.len()]);
+    let mut course = Course { cycles: 0.0, progress: Vec::new() };
+    let (mut done, mut before, mut since) = (0, 0, 0.0);
+    while done < work {
+        let program = usize::from(clock[1] < clock[0]);
+        let access = traces[program][next[program]];
+        next[program] = (next[program] + 1) % traces[program].len();
+        clock[program] += CYCLES_PER_ACCESS * f64::from(access.weight);
+        let known = std::mem::replace(touched[program].entry(access.page), 0) != NONE;
+        if missing(program, access.page) && known {
+            clock[program] += CYCLES_PER_FAULT;
+        }
+        done += u64::from(access.weight);
+        let now = clock[program].min(clock[1 - program]);
+        if done - before >= work / SAMPLES && now > since {
+            let instructions = CYCLES_PER_ACCESS * (done - before) as f64;
+            course.progress.push((now, instructions / (now - since)));
+            (before, since) = (done, now);
+        }
+    }
+    course.cycles = clock.iter().fold(0.0, |most: f64, cycles| most.max(*cycles));
+    course
+}
+
+/// Cycles saved against the pool, as a share.
+fn saved(row: &Row) -> f64 {
+    1.0 - row.rule.cycles / row.pool.cycles
+}
+
+fn shown(rows: &[Row]) -> Figure {
+    let giga = |course: &Course| format!("{:.2}", course.cycles / 1e9);
+    let titles = [
+        "memory, pages",
+        "to Warehouse",
+        "to bt",
+        "pool, 10^9 cycles",
+        "equal shares",
+        "throughput rule",
+        "rule against pool",
     ];
-    let series = ways.map(|(name, cycles)| Series {
-        name: name.to_owned(),
-        points: rows.iter().map(|row| (row.share as f64, instructions / cycles(row))).collect(),
-    });
-    let giga = |cycles: f64| format!("{:.1}", cycles / 1e9);
-    let mut table = vec![vec![
-        "memory, pages".to_owned(),
-        format!("{}, pages", PROGRAMS[0]),
-        format!("{}, pages", PROGRAMS[1]),
-        "pool, 10^9 cycles".to_owned(),
-        "rule, 10^9 cycles".to_owned(),
-        "fewer".to_owned(),
-        "best, 10^9 cycles".to_owned(),
-    ]];
+    let mut table = vec![titles.map(str::to_owned).to_vec()];
     table.extend(rows.iter().map(|row| {
         vec![
-            format!("{} ({} %)", row.memory, row.share),
+            format!("{} ({} %)", row.memory, row.percent),
             row.shares[0].to_string(),
             row.shares[1].to_string(),
-            giga(row.pool),
-            giga(row.greedy),
-            format!("{:.1} %", (1.0 - row.greedy / row.pool) * 100.0),
-            giga(row.optimum),
+            giga(&row.pool),
+            giga(&row.equal),
+            giga(&row.rule),
+            format!("{:+.0} %", -100.0 * saved(row)),
         ]
     }));
-    let all = |row: &Row| {
-        let cycles =
-            [row.pool, row.greedy, row.equal, row.optimum].map(|cycles| format!("{cycles:.0}"));
-        let pages = [row.share, row.memory, row.shares[0], row.shares[1]].map(|n| n.to_string());
-        pages.into_iter().chain(cycles).collect()
+    let numbers = |row: &Row| {
+        let cycles = [&row.pool, &row.rule, &row.equal].map(|one| format!("{:.0}", one.cycles));
+        let pages = [row.percent, row.memory, row.shares[0], row.shares[1]];
+        pages.map(|number| number.to_string()).into_iter().chain(cycles).collect()
     };
     Figure {
         name: "figure-7",
@@ -154,16 +198,27 @@ fn shown(rows: &[Row], instructions: f64) -> Figure {
             "cycles_pool",
             "cycles_rule",
             "cycles_equal",
-            "cycles_best",
         ],
-        rows: rows.iter().map(all).collect(),
+        rows: rows.iter().map(numbers).collect(),
         table,
-        panels: vec![LineChart {
-            title: format!("{} and {} in one memory", PROGRAMS[0], PROGRAMS[1]),
-            x: Axis::linear("memory, % of both footprints"),
-            y: Axis::log("instructions per cycle, both together"),
-            series: series.into(),
-            steps: false,
-        }],
+        panels: rows.iter().filter(|row| row.percent == DRAWN).map(panel).collect(),
+    }
+}
+
+fn panel(row: &Row) -> LineChart {
+    let line = |name: &str, course: &Course| Series {
+        name: name.to_owned(),
+        points: course.progress.iter().map(|(cycles, ipc)| (cycles / 1e9, *ipc)).collect(),
+    };
+    LineChart {
+        title: format!("{} and {}, {} pages", PROGRAMS[0], PROGRAMS[1], row.memory),
+        x: Axis::linear("10^9 cycles"),
+        y: Axis::log("instructions per cycle, both together"),
+        series: vec![
+            line("one pool, LRU", &row.pool),
+            line("throughput rule", &row.rule),
+            line("equal shares", &row.equal),
+        ],
+        steps: false,
     }
 }
