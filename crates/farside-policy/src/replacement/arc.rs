@@ -98,6 +98,14 @@ impl ReplacementPolicy for Arc {
         "arc"
     }
 
+    fn rely_on_hints(&mut self) {
+        self.directory.rely_on_hints();
+    }
+
+    fn hint(&mut self, page: PageId, slot: Slot) {
+        self.directory.hint(page, slot);
+    }
+
     fn set_capacity(&mut self, pages: usize) {
         self.capacity = pages;
         self.target = self.target.min(pages as f64);
@@ -143,8 +151,8 @@ impl ReplacementPolicy for Arc {
         self.directory.glance(slot)
     }
 
-    fn glance_missing(&self, page: PageId) -> u32 {
-        self.directory.glance_missing(page)
+    fn glance_beside(&self, slot: Slot) -> u32 {
+        self.directory.glance_beside(slot)
     }
 
     fn remove(&mut self, slot: Slot) {

@@ -59,7 +59,7 @@ impl ReplacementPolicy for Clock {
     }
 
     fn glance(&self, slot: Slot) -> u32 {
-        u32::from(self.used[slot.0 as usize])
+        self.used.get(slot.0 as usize).map_or(0, |used| u32::from(*used))
     }
 
     fn remove(&mut self, slot: Slot) {

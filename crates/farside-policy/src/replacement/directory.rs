@@ -4,7 +4,7 @@ use farside_trace::PageId;
 
 use super::Slot;
 use super::list::{Lists, SlotPages};
-use super::page_index::PageIndex;
+use super::remembered::Remembered;
 
 /// `N` lists of pages from oldest to youngest, some for resident pages and some for remembered ones; the
 /// policy knows which. A page keeps its slot when it leaves.
@@ -14,7 +14,7 @@ use super::page_index::PageIndex;
 pub struct Directory<const N: usize> {
     pages: SlotPages,
     lists: Lists<N>,
-    remembered: PageIndex,
+    remembered: Remembered,
 }
 
 impl<const N: usize> Directory<N> {
@@ -24,6 +24,17 @@ impl<const N: usize> Directory<N> {
         self.pages.reserve(pages);
         self.lists.reserve(pages);
         self.remembered.reserve(remembered);
+    }
+
+    /// As [`ReplacementPolicy::rely_on_hints`](super::ReplacementPolicy::rely_on_hints).
+    pub fn rely_on_hints(&mut self) {
+        self.remembered.rely_on_hints();
+    }
+
+    /// As [`ReplacementPolicy::hint`](super::ReplacementPolicy::hint).
+    #[inline]
+    pub fn hint(&mut self, page: PageId, slot: Slot) {
+        self.remembered.hint(page, slot);
     }
 
     /// Takes in a resident page as the youngest of `list`.
@@ -50,7 +61,7 @@ impl<const N: usize> Directory<N> {
     /// Finds a remembered page: the list it was in, and its slot, which is in no list now. The slot goes
     /// back into one by [`readmit`](Self::readmit), or is given up by [`discard`](Self::discard).
     pub fn recall(&mut self, page: PageId) -> Option<(Slot, usize)> {
-        let slot = self.remembered.remove(page, &self.pages)?;
+        let slot = self.remembered.recall(page, &self.pages)?;
         let list = self.lists.list_of(slot)?;
         self.lists.remove(slot);
         Some((slot, list))
@@ -66,23 +77,23 @@ impl<const N: usize> Directory<N> {
         self.pages.release(slot);
     }
 
-    /// Looks at what [`recall`](Self::recall) will look at; the answer means nothing.
-    #[inline]
-    pub fn glance_missing(&self, page: PageId) -> u32 {
-        self.remembered.glance(page)
-    }
-
-    /// Looks at what [`move_to`](Self::move_to) will look at; the answer means nothing.
+    /// As [`ReplacementPolicy::glance`](super::ReplacementPolicy::glance).
     #[inline]
     pub fn glance(&self, slot: Slot) -> u32 {
-        self.lists.glance(slot)
+        self.pages.glance(slot) ^ self.lists.glance(slot)
+    }
+
+    /// As [`ReplacementPolicy::glance_beside`](super::ReplacementPolicy::glance_beside).
+    #[inline]
+    pub fn glance_beside(&self, slot: Slot) -> u32 {
+        self.lists.glance_beside(slot)
     }
 
     /// Forgets the oldest page of a list of remembered ones; whether there was any.
     pub fn forget_oldest(&mut self, list: usize) -> bool {
         let Some(slot) = self.lists.pop_oldest(list) else { return false };
         let page = self.pages.release(slot);
-        self.remembered.remove_slot(page, slot);
+        self.remembered.forget(page, slot);
         true
     }
 

@@ -3,7 +3,7 @@
 use farside_trace::PageId;
 
 use super::list::{Lists, SlotPages};
-use super::page_index::PageIndex;
+use super::remembered::Remembered;
 use super::{Arrival, ReplacementPolicy, Slot};
 
 /// The only list of the stack, from the oldest reference to the youngest: S.
@@ -12,7 +12,8 @@ const STACK: usize = 0;
 /// Resident pages of high recency, in the order in which they leave: Q.
 const QUEUE: usize = 0;
 
-/// Pages that left and are still in the stack, in the order in which they left.
+/// Pages that left and are still in the stack, in the order in which they left; only if there is a bound
+/// for them, else nobody asks for the order.
 const GHOSTS: usize = 1;
 
 /// What a page in the stack or in the queue is.
@@ -57,7 +58,7 @@ pub struct Lirs {
     kinds: Vec<Kind>,
     stack: Lists<1>,
     lists: Lists<2>,
-    ghosts: PageIndex,
+    ghosts: Remembered,
     low: usize,
     most_low: usize,
     most_ghosts: usize,
@@ -79,7 +80,7 @@ impl Lirs {
             kinds: Vec::new(),
             stack: Lists::new(),
             lists: Lists::new(),
-            ghosts: PageIndex::new(),
+            ghosts: Remembered::new(),
             low: 0,
             most_low: 0,
             most_ghosts: usize::MAX,
@@ -140,16 +141,23 @@ impl Lirs {
     /// Forgets a ghost.
     fn forget(&mut self, slot: Slot) {
         self.stack.remove(slot);
-        self.lists.remove(slot);
+        self.unlist_ghost(slot);
         let page = self.pages.release(slot);
-        self.ghosts.remove_slot(page, slot);
+        self.ghosts.forget(page, slot);
+    }
+
+    /// Takes a ghost out of their list, if they have one.
+    fn unlist_ghost(&mut self, slot: Slot) {
+        if self.options.most_ghosts.is_some() {
+            self.lists.remove(slot);
+        }
     }
 
     /// Lets a page in that nobody has referenced yet; it keeps the place in the stack it may have.
     fn add_unreferenced(&mut self, page: PageId) -> Slot {
-        let slot = match self.ghosts.remove(page, &self.pages) {
+        let slot = match self.ghosts.recall(page, &self.pages) {
             Some(slot) => {
-                self.lists.remove(slot);
+                self.unlist_ghost(slot);
                 self.set(slot, Kind::High);
                 slot
             }
@@ -161,8 +169,8 @@ impl Lirs {
 
     /// Lets a page in because it is referenced.
     fn add_referenced(&mut self, page: PageId) -> Slot {
-        if let Some(slot) = self.ghosts.remove(page, &self.pages) {
-            self.lists.remove(slot);
+        if let Some(slot) = self.ghosts.recall(page, &self.pages) {
+            self.unlist_ghost(slot);
             self.promote(slot);
             return slot;
         }
@@ -187,6 +195,14 @@ impl Default for Lirs {
 impl ReplacementPolicy for Lirs {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn rely_on_hints(&mut self) {
+        self.ghosts.rely_on_hints();
+    }
+
+    fn hint(&mut self, page: PageId, slot: Slot) {
+        self.ghosts.hint(page, slot);
     }
 
     fn set_capacity(&mut self, pages: usize) {
@@ -237,11 +253,12 @@ impl ReplacementPolicy for Lirs {
     }
 
     fn glance(&self, slot: Slot) -> u32 {
-        self.kind(slot) as u32 ^ self.stack.glance(slot)
+        let kind = self.kinds.get(slot.0 as usize).map_or(0, |kind| *kind as u32);
+        kind ^ self.pages.glance(slot) ^ self.stack.glance(slot) ^ self.lists.glance(slot)
     }
 
-    fn glance_missing(&self, page: PageId) -> u32 {
-        self.ghosts.glance(page)
+    fn glance_beside(&self, slot: Slot) -> u32 {
+        self.stack.glance_beside(slot)
     }
 
     fn remove(&mut self, slot: Slot) {
@@ -272,12 +289,14 @@ impl ReplacementPolicy for Lirs {
         }
         let page = self.pages.get(slot)?;
         self.set(slot, Kind::Ghost);
-        self.lists.push_youngest(GHOSTS, slot);
         self.ghosts.insert(page, slot);
-        if self.lists.len(GHOSTS) > self.most_ghosts
-            && let Some(oldest) = self.lists.oldest(GHOSTS)
-        {
-            self.forget(oldest);
+        if self.options.most_ghosts.is_some() {
+            self.lists.push_youngest(GHOSTS, slot);
+            if self.lists.len(GHOSTS) > self.most_ghosts
+                && let Some(oldest) = self.lists.oldest(GHOSTS)
+            {
+                self.forget(oldest);
+            }
         }
         Some(page)
     }

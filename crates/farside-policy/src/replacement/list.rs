@@ -72,6 +72,12 @@ impl SlotPages {
         }
     }
 
+    /// Looks at what is at `slot`; the answer means nothing.
+    #[inline]
+    pub fn glance(&self, slot: Slot) -> u32 {
+        self.get(slot).map_or(0, |page| page.0 as u32)
+    }
+
     /// Gives `slot` back and tells which page was there.
     ///
     /// # Panics
@@ -270,12 +276,18 @@ impl<const N: usize> Lists<N> {
         Self::slot_at(self.links[Self::place(slot)].younger)
     }
 
-    /// Looks at the neighbours of `slot`, so that they are near when it is moved; the answer means nothing.
+    /// Looks at the link of `slot`; the answer means nothing.
     #[inline]
     pub fn glance(&self, slot: Slot) -> u32 {
+        self.links.get(Self::place(slot)).map_or(0, |link| link.older)
+    }
+
+    /// Looks at the links that moving `slot` will change; the answer means nothing.
+    #[inline]
+    pub fn glance_beside(&self, slot: Slot) -> u32 {
         let Some(link) = self.links.get(Self::place(slot)) else { return 0 };
-        let list = |place: u32| self.links.get(place as usize).map_or(0, |link| link.list);
-        u32::from(list(link.older) ^ list(link.younger))
+        let older = |place: u32| self.links.get(place as usize).map_or(0, |link| link.older);
+        older(link.older) ^ older(link.younger)
     }
 
     /// The list that `slot` is in.

@@ -75,6 +75,10 @@ macro_rules! recency_policy {
                 self.0.lists.glance(slot)
             }
 
+            fn glance_beside(&self, slot: Slot) -> u32 {
+                self.0.lists.glance_beside(slot)
+            }
+
             fn remove(&mut self, slot: Slot) {
                 self.0.remove(slot);
             }

@@ -16,6 +16,7 @@ mod page_index;
 mod priority;
 pub mod region;
 mod registry;
+mod remembered;
 mod s3_fifo;
 mod second_chance;
 mod two_queue;
@@ -68,6 +69,16 @@ pub trait ReplacementPolicy: Send {
     /// Tells how many pages may be resident at once. May be called again when the limit changes.
     fn set_capacity(&mut self, pages: usize);
 
+    /// From now on the caller tells of every page that comes back where it was: see
+    /// [`hint`](Self::hint). Called before the first page. Policies that remember pages which left need
+    /// no index of them then.
+    fn rely_on_hints(&mut self) {}
+
+    /// `page`, which is expected or inserted or restored next, had `slot` when it was resident last.
+    fn hint(&mut self, page: PageId, slot: Slot) {
+        let _ = (page, slot);
+    }
+
     /// `page` is about to become resident because the program waits for it: the victims asked for
     /// until then make room for it. Policies that remember pages that left choose by that.
     fn expect(&mut self, page: PageId) {
@@ -80,15 +91,18 @@ pub trait ReplacementPolicy: Send {
     /// The resident page at `slot` was accessed.
     fn access(&mut self, slot: Slot);
 
-    /// Looks at what [`access`](Self::access) will look at; the answer means nothing. A caller that knows
-    /// of several accesses to come has their places in memory fetched at once.
+    /// Looks at what there is about `slot`; the answer means nothing.
+    ///
+    /// A caller that knows of several accesses to come lets the policy look at all of their slots first
+    /// and [beside](Self::glance_beside) all of them then: a processor waits for many places in memory no
+    /// longer than for one. The slot may be one that a page had when it left.
     fn glance(&self, slot: Slot) -> u32 {
         slot.0
     }
 
-    /// Looks at what [`expect`](Self::expect) will look at, likewise.
-    fn glance_missing(&self, page: PageId) -> u32 {
-        page.0 as u32
+    /// Looks at what lies beside `slot` in the policy's order, which moving it will change; likewise.
+    fn glance_beside(&self, slot: Slot) -> u32 {
+        slot.0
     }
 
     /// The program asks for the resident page at `slot` to be evicted sooner than those of lower
@@ -133,6 +147,14 @@ impl<P: ReplacementPolicy + ?Sized> ReplacementPolicy for Box<P> {
 
     fn set_capacity(&mut self, pages: usize) {
         (**self).set_capacity(pages);
+    }
+
+    fn rely_on_hints(&mut self) {
+        (**self).rely_on_hints();
+    }
+
+    fn hint(&mut self, page: PageId, slot: Slot) {
+        (**self).hint(page, slot);
     }
 
     fn expect(&mut self, page: PageId) {

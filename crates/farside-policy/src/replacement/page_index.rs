@@ -57,12 +57,6 @@ impl PageIndex {
         (bucket >> 32 >> (32 - self.buckets.len().ilog2())) as usize
     }
 
-    /// Looks at where `page` would be; the answer means nothing.
-    #[inline]
-    pub fn glance(&self, page: PageId) -> u32 {
-        self.buckets[self.home(page).0] as u32
-    }
-
     /// Adds `page`, which is at `slot` and not in the index.
     pub fn insert(&mut self, page: PageId, slot: Slot) {
         if 2 * (self.len + 1) > self.buckets.len() {

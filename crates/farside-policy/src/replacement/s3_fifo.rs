@@ -142,6 +142,14 @@ impl ReplacementPolicy for S3Fifo {
         "s3-fifo"
     }
 
+    fn rely_on_hints(&mut self) {
+        self.queues.rely_on_hints();
+    }
+
+    fn hint(&mut self, page: PageId, slot: Slot) {
+        self.queues.hint(page, slot);
+    }
+
     fn set_capacity(&mut self, pages: usize) {
         let share = pages.saturating_mul(self.options.small_permille).div_ceil(1000);
         self.small = share.clamp(1, pages.max(1));
@@ -162,11 +170,7 @@ impl ReplacementPolicy for S3Fifo {
     }
 
     fn glance(&self, slot: Slot) -> u32 {
-        u32::from(self.uses[slot.0 as usize])
-    }
-
-    fn glance_missing(&self, page: PageId) -> u32 {
-        self.queues.glance_missing(page)
+        self.uses.get(slot.0 as usize).map_or(0, |uses| u32::from(*uses)) ^ self.queues.glance(slot)
     }
 
     fn remove(&mut self, slot: Slot) {

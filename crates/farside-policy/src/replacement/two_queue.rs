@@ -46,6 +46,14 @@ impl ReplacementPolicy for TwoQueue {
         "2q"
     }
 
+    fn rely_on_hints(&mut self) {
+        self.directory.rely_on_hints();
+    }
+
+    fn hint(&mut self, page: PageId, slot: Slot) {
+        self.directory.hint(page, slot);
+    }
+
     fn set_capacity(&mut self, pages: usize) {
         self.most_new = (pages / 4).max(1);
         self.most_ghosts = (pages / 2).max(1);
@@ -83,8 +91,8 @@ impl ReplacementPolicy for TwoQueue {
         self.directory.glance(slot)
     }
 
-    fn glance_missing(&self, page: PageId) -> u32 {
-        self.directory.glance_missing(page)
+    fn glance_beside(&self, slot: Slot) -> u32 {
+        self.directory.glance_beside(slot)
     }
 
     fn remove(&mut self, slot: Slot) {

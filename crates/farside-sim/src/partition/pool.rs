@@ -193,6 +193,8 @@ impl<P: ReplacementPolicy> Pool<P> {
             let time_ns = member.usage.time_ns;
             let later = member.resident as f64 * (time_ns - member.since_ns).max(0.0);
             let mean_pages = if time_ns > 0.0 { (member.area + later) / time_ns } else { 0.0 };
+            // Sums of times are rounded.
+            let mean_pages = mean_pages.min(member.usage.most_pages as f64);
             Usage { mean_pages, ..member.usage }
         };
         self.members.iter().map(usage).collect()

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use farside_policy::replacement::Slot;
 use farside_trace::PageId;
 
 use super::{Costs, PAGE};
@@ -11,8 +12,8 @@ pub struct Flights {
     costs: Costs,
     /// When the link has sent all that was asked for.
     free_ns: f64,
-    /// In order of arrival.
-    pages: VecDeque<(f64, PageId)>,
+    /// In order of arrival: when, which, and the slot it had in the policy.
+    pages: VecDeque<(f64, PageId, Slot)>,
 }
 
 impl Flights {
@@ -27,28 +28,28 @@ impl Flights {
         self.free_ns + self.costs.latency_ns
     }
 
-    /// Sends for a page that nobody waits for yet.
-    pub fn send_page(&mut self, now_ns: f64, page: PageId) {
+    /// Sends for a page that nobody waits for yet, and that had the slot `was`.
+    pub fn send_page(&mut self, now_ns: f64, page: PageId, was: Slot) {
         let arrival = self.send(now_ns, 1);
-        self.pages.push_back((arrival, page));
+        self.pages.push_back((arrival, page, was));
     }
 
     /// Whether a page has arrived by `now_ns`.
     #[inline]
     pub fn landed_by(&self, now_ns: f64) -> bool {
-        self.pages.front().is_some_and(|(arrival, _)| *arrival <= now_ns)
+        self.pages.front().is_some_and(|(arrival, ..)| *arrival <= now_ns)
     }
 
     /// Takes the next page that has arrived by `now_ns`.
-    pub fn pop_landed(&mut self, now_ns: f64) -> Option<PageId> {
+    pub fn pop_landed(&mut self, now_ns: f64) -> Option<(PageId, Slot)> {
         if !self.landed_by(now_ns) {
             return None;
         }
-        self.pages.pop_front().map(|(_, page)| page)
+        self.pages.pop_front().map(|(_, page, was)| (page, was))
     }
 
     /// When `page` arrives.
     pub fn arrival_of(&self, page: PageId) -> Option<f64> {
-        self.pages.iter().find(|(_, other)| *other == page).map(|(arrival, _)| *arrival)
+        self.pages.iter().find(|(_, other, _)| *other == page).map(|(arrival, ..)| *arrival)
     }
 }

@@ -10,6 +10,8 @@ mod residence;
 
 pub use costs::Costs;
 
+use std::hint::black_box;
+
 use farside_policy::prefetch::{FaultKind, PrefetchPlan, Prefetcher};
 use farside_policy::replacement::{Arrival, ReplacementPolicy, Slot};
 use farside_trace::{Access, PageId, PageRange};
@@ -115,6 +117,7 @@ pub struct Simulation<P, F> {
 impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
     /// An empty memory.
     pub fn new(mut policy: P, prefetcher: F, memory: Memory, costs: Costs) -> Self {
+        policy.rely_on_hints();
         policy.set_capacity(memory.pages);
         let most_unused = prefetcher.most_unused(memory.pages as u64);
         let most_unused = usize::try_from(most_unused).unwrap_or(usize::MAX);
@@ -142,18 +145,17 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
 
     /// The program makes accesses, which the policy sees.
     ///
-    /// What the next few look at is looked at ahead of them, all at once: a processor waits for many
-    /// places in memory no longer than for one.
+    /// What the next few look at is looked at ahead of them, step by step for all at once: a processor
+    /// waits for many places in memory no longer than for one.
     pub fn accesses(&mut self, accesses: &[Access]) {
+        let mut slots = [None; AHEAD];
         for ahead in accesses.chunks(AHEAD) {
-            let mut seen = 0;
-            for access in ahead {
-                seen ^= match self.residence.state(access.page) {
-                    State::Resident { slot, .. } => self.policy.glance(slot),
-                    _ => self.policy.glance_missing(access.page),
-                };
+            for (slot, access) in slots.iter_mut().zip(ahead) {
+                *slot = self.residence.slot(access.page);
             }
-            std::hint::black_box(seen);
+            let slots = || slots[..ahead.len()].iter().flatten();
+            black_box(slots().fold(0, |seen, slot| seen ^ self.policy.glance(*slot)));
+            black_box(slots().fold(0, |seen, slot| seen ^ self.policy.glance_beside(*slot)));
             for access in ahead {
                 self.step(*access, true);
             }
@@ -190,7 +192,7 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
                 }
             }
             State::Untouched => self.first_touch(access.page),
-            State::Far => self.demand(access.page),
+            State::Far { was } => self.demand(access.page, was),
             State::Flying => self.wait_late(access.page),
         }
         if access.write {
@@ -220,9 +222,10 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
     }
 
     /// The program waits for a page that nobody has sent for.
-    fn demand(&mut self, page: PageId) {
+    fn demand(&mut self, page: PageId, was: Slot) {
         self.outcome.misses += 1;
         self.wait(self.costs.fault_ns);
+        self.policy.hint(page, was);
         self.policy.expect(page);
         self.make_room(1);
         self.outcome.fetched_bytes += PAGE;
@@ -233,6 +236,7 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
         self.foresee(page, FaultKind::Demand);
         self.wait_until(arrival);
         self.used -= 1;
+        self.policy.hint(page, was);
         self.arrive(page, Arrival::Demand);
     }
 
@@ -287,9 +291,7 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
             if left == 0 || self.unused >= self.memory.most_unused {
                 return 0;
             }
-            if self.residence.state(page) != State::Far {
-                continue;
-            }
+            let State::Far { was } = self.residence.state(page) else { continue };
             self.make_room(1);
             if self.used >= self.memory.pages {
                 // All of it is on its way.
@@ -300,7 +302,7 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
             self.unused += 1;
             self.outcome.prefetched += 1;
             self.outcome.fetched_bytes += PAGE;
-            self.flights.send_page(self.now_ns, page);
+            self.flights.send_page(self.now_ns, page, was);
             left -= 1;
         }
         left
@@ -308,8 +310,9 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
 
     /// Maps what has arrived by `now_ns`.
     fn land_until(&mut self, now_ns: f64) {
-        while let Some(page) = self.flights.pop_landed(now_ns) {
+        while let Some((page, was)) = self.flights.pop_landed(now_ns) {
             self.used -= 1;
+            self.policy.hint(page, was);
             self.arrive(page, Arrival::Prefetch);
             self.residence.set_unused(page);
         }

@@ -11,12 +11,14 @@ const UNUSED: u32 = 1 << 31;
 /// Marks that the far store does not have what the page holds.
 const DIRTY: u32 = 1 << 30;
 
-/// What is left for slots; the three highest are states.
+/// Marks a page that the far store holds: no unused page is dirty.
+const FAR: u32 = UNUSED | DIRTY;
+
+/// What is left for slots, those of far pages too; the two highest are states.
 const SLOT: u32 = DIRTY - 1;
 
 const UNTOUCHED: u32 = NONE;
-const FAR: u32 = NONE - 1;
-const FLYING: u32 = NONE - 2;
+const FLYING: u32 = NONE - 1;
 
 /// Where a page is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -24,7 +26,10 @@ pub enum State {
     /// Nowhere yet.
     Untouched,
     /// With the far store only.
-    Far,
+    Far {
+        /// In the policy, when it left.
+        was: Slot,
+    },
     /// On its way.
     Flying,
     /// Mapped.
@@ -58,10 +63,17 @@ impl Residence {
     pub fn state(&self, page: PageId) -> State {
         match self.pages.get(page) {
             UNTOUCHED => State::Untouched,
-            FAR => State::Far,
             FLYING => State::Flying,
+            value if value >= FAR => State::Far { was: Slot(value & SLOT) },
             value => State::Resident { slot: Slot(value & SLOT), unused: value & UNUSED != 0 },
         }
+    }
+
+    /// The slot that `page` has in the policy, or had when it left.
+    #[inline]
+    pub fn slot(&self, page: PageId) -> Option<Slot> {
+        let value = self.pages.get(page);
+        (value < FLYING).then_some(Slot(value & SLOT))
     }
 
     pub fn set_flying(&mut self, page: PageId) {
@@ -71,9 +83,9 @@ impl Residence {
     /// Makes a page resident, clean and used.
     ///
     /// # Panics
-    /// When 2^30 - 3 pages are resident (4 TiB).
+    /// When 2^30 - 2 pages have slots (4 TiB).
     pub fn set_resident(&mut self, page: PageId, slot: Slot) {
-        assert!(slot.0 < SLOT - 2, "more resident pages than can be simulated");
+        assert!(slot.0 < SLOT - 1, "more resident pages than can be simulated");
         *self.pages.entry(page) = slot.0;
     }
 
@@ -88,13 +100,14 @@ impl Residence {
     /// Notes that a page was written, if it is resident.
     pub fn set_dirty(&mut self, page: PageId) {
         let value = self.pages.entry(page);
-        if *value < FLYING {
+        if *value < FAR {
             *value |= DIRTY;
         }
     }
 
     pub fn evict(&mut self, page: PageId) -> Left {
-        let value = std::mem::replace(self.pages.entry(page), FAR);
+        let place = self.pages.entry(page);
+        let value = std::mem::replace(place, FAR | *place);
         Left { dirty: value & DIRTY != 0, unused: value & UNUSED != 0 }
     }
 }

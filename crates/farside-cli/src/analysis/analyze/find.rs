@@ -15,8 +15,8 @@ use crate::Failure;
 /// Accesses in a stretch of the working set, at first.
 const STRETCH: u64 = 1 << 10;
 
-/// Most accesses for which Belady's MIN is computed: it takes four bytes for each.
-const MOST_FOR_OPT: u64 = 1 << 28;
+/// Most accesses for which the exact curve of Belady's MIN is computed: it takes microseconds for each.
+const MOST_FOR_OPT_CURVE: u64 = 1 << 21;
 
 /// What was found.
 pub struct Findings {
@@ -25,7 +25,7 @@ pub struct Findings {
     pub writes: u64,
     pub lru: Curve,
     pub mru: Curve,
-    /// Not known of very long traces.
+    /// Of short traces only.
     pub opt: Option<Curve>,
     /// Reuse distances in powers of two: the least of each class, and how many records are in it.
     pub reuse: Vec<(usize, u64)>,
@@ -71,7 +71,7 @@ pub fn find(trace: &Path) -> Result<Findings, Failure> {
             }
         }
         accesses += block.accesses.len() as u64;
-        if accesses > MOST_FOR_OPT {
+        if accesses > MOST_FOR_OPT_CURVE {
             // The rest goes on without.
             future = None;
         }

@@ -103,7 +103,7 @@ fn analysis(arguments: &AnalyzeArguments, costs: Costs) -> Result<Analysis, Fail
         Simulated::without(pages)
     } else {
         simulate::policies_of_regions(trace, &found, &mut places)?;
-        simulate::simulate(trace, footprint, pages, costs)?
+        simulate::simulate(trace, &found, pages, costs)?
     };
     let trace = trace.display().to_string();
     Ok(Analysis { trace, costs, found, needs, knees, places, compared_why, simulated })
@@ -129,12 +129,24 @@ impl Analysis {
         need.map_or(1, |need| need.pages)
     }
 
+    /// Misses of Belady's MIN with a memory, if they are known.
+    fn opt_misses(&self, pages: usize) -> Option<u64> {
+        if let Some(curve) = &self.found.opt {
+            return Some(curve.misses(pages));
+        }
+        let mut rows = self.simulated.policies.iter();
+        rows.find(|row| row.replacement == simulate::OPT && row.local_pages == pages)
+            .map(|row| row.misses)
+    }
+
     /// Every policy with the misses at the compared size, the fewest first; those that know the future
     /// are left out.
     fn ranking(&self) -> Vec<(&str, u64)> {
         let pages = self.simulated.compared_pages;
         let exact = [("lru", self.found.lru.misses(pages)), ("mru", self.found.mru.misses(pages))];
-        let others = self.simulated.policies.iter().filter(|row| row.local_pages == pages);
+        let others = self.simulated.policies.iter();
+        let others =
+            others.filter(|row| row.local_pages == pages && row.replacement != simulate::OPT);
         let others = others.map(|row| (row.replacement.as_str(), row.misses));
         let mut all: Vec<_> = exact.into_iter().chain(others).collect();
         all.sort_by_key(|(_, misses)| *misses);

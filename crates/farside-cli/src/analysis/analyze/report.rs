@@ -126,14 +126,14 @@ fn simulated(analysis: &Analysis, name: &str) -> Series {
 }
 
 fn curves(analysis: &Analysis) -> Section {
-    let opt = analysis.found.opt.as_ref().map(|opt| exact("opt", opt));
+    let opt = analysis.found.opt.as_ref().map(|opt| exact(simulate::OPT, opt));
     let mut series = vec![exact("lru", &analysis.found.lru), exact("mru", &analysis.found.mru)];
-    series.extend(opt);
+    series.push(opt.unwrap_or_else(|| simulated(analysis, simulate::OPT)));
     series.extend(POLICIES.iter().map(|name| simulated(analysis, name)));
     series.retain(|series| !series.points.is_empty());
-    let text = "Misses by size of memory. The curves of LRU, MRU and Belady's MIN (opt: no policy can \
-                have fewer) are exact at every size; those of the other policies are simulated at the \
-                sizes that have a marker.";
+    let text = "Misses by size of memory. The curves of LRU and MRU are exact at every size, and of short \
+                traces that of Belady's MIN (opt: no policy can have fewer); the others are simulated \
+                at the sizes that have a marker.";
     let chart = LineChart {
         title: "Misses by size of memory".to_owned(),
         x: Axis::linear("pages of memory"),
@@ -165,11 +165,7 @@ fn misses_table(analysis: &Analysis) -> Option<Table> {
         columns.extend(POLICIES);
     }
     let row = |pages: &usize| {
-        let opt = analysis
-            .found
-            .opt
-            .as_ref()
-            .map_or_else(|| "-".to_owned(), |o| grouped(o.misses(*pages)));
+        let opt = analysis.opt_misses(*pages).map_or_else(|| "-".to_owned(), grouped);
         let mut row = vec![bytes(*pages as u64)];
         row.extend([grouped(*pages as u64), grouped(analysis.found.lru.misses(*pages))]);
         row.extend([grouped(analysis.found.mru.misses(*pages)), opt]);

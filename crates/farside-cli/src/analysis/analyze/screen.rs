@@ -146,7 +146,7 @@ fn enough(analysis: &Analysis) -> Vec<String> {
 fn best(analysis: &Analysis) -> Vec<String> {
     let pages = analysis.simulated.compared_pages;
     let lru = analysis.found.lru.misses(pages);
-    let opt = analysis.found.opt.as_ref().map(|opt| grouped(opt.misses(pages)));
+    let opt = analysis.opt_misses(pages).map(grouped);
     let mut lines =
         vec![format!("With {} local ({}):", bytes(pages as u64), analysis.compared_why)];
     if let Some((policy, misses)) = analysis.ranking().first() {

@@ -20,6 +20,12 @@ pub const SHARES: [usize; 10] = [2, 5, 10, 20, 30, 40, 50, 60, 75, 90];
 pub const POLICIES: [&str; 8] =
     ["fifo", "second-chance", "clock1", "2q", "arc", "lirs", "s3-fifo", "clock-pro"];
 
+/// Belady's MIN, which is simulated there too if its curve is not known.
+pub const OPT: &str = "opt";
+
+/// Most accesses with which it can be: it takes four bytes for each.
+const MOST_FOR_OPT: u64 = 1 << 28;
+
 /// Policies that are simulated in each region by itself.
 const REGION_POLICIES: [&str; 5] = ["second-chance", "2q", "arc", "lirs", "s3-fifo"];
 
@@ -89,10 +95,11 @@ fn at_once(footprint: usize) -> usize {
 /// as often as memory asks for.
 pub fn simulate(
     trace: &Path,
-    footprint: usize,
+    found: &Findings,
     compared: usize,
     costs: Costs,
 ) -> Result<Simulated, Failure> {
+    let footprint = found.footprint() as usize;
     let setup = |replacement: &str, prefetch: &str, pages: usize| Setup {
         replacement: replacement.to_owned(),
         prefetch: prefetch.to_owned(),
@@ -105,7 +112,8 @@ pub fn simulate(
     sizes.sort_unstable();
     sizes.dedup();
     let mut setups: Vec<Setup> = Vec::new();
-    for policy in POLICIES {
+    let opt = found.opt.is_none() && found.accesses <= MOST_FOR_OPT;
+    for policy in POLICIES.into_iter().chain(opt.then_some(OPT)) {
         setups.extend(sizes.iter().map(|pages| setup(policy, "none", *pages)));
     }
     let policies = setups.len();

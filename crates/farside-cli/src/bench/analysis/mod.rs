@@ -87,13 +87,18 @@ impl Bench<'_> {
         self.args.millions as usize * 1_000_000
     }
 
-    /// The file with a synthetic trace, made if it is not there yet.
+    /// The file with a synthetic trace.
     fn trace(&self, synthetic: Synthetic) -> Result<PathBuf, Failure> {
-        let name = synthetic.name(self.references());
+        self.trace_of(synthetic, self.references())
+    }
+
+    /// The file with one of so many references, made if it is not there yet.
+    fn trace_of(&self, synthetic: Synthetic, references: usize) -> Result<PathBuf, Failure> {
+        let name = synthetic.name(references);
         let path = self.scratch.join(&format!("{name}.u64"));
         if !path.exists() {
             self.progress.say(format!("making {name}"));
-            synthetic::write(synthetic.pages(self.references()), &path)?;
+            synthetic::write(synthetic.pages(references), &path)?;
         }
         Ok(path)
     }

@@ -30,7 +30,10 @@ impl Synthetic {
             Self::Zipf => "zipf",
             Self::Loop => "loop",
         };
-        format!("{kind}{}m", references / 1_000_000)
+        match references / 1_000_000 {
+            0 => format!("{kind}{}k", references / 1_000),
+            millions => format!("{kind}{millions}m"),
+        }
     }
 
     /// The page of each reference.
