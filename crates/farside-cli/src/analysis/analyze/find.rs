@@ -56,11 +56,14 @@ pub fn find(trace: &Path) -> Result<Findings, Failure> {
     let (mut accesses, mut data_accesses, mut writes) = (0, 0, 0);
     let mut future = Some(NextUses::new());
     let mut working_set = WorkingSet::new(STRETCH);
+    let mut pages = Vec::new();
     let (mut touched, mut names) = (TouchedPages::new(), MappingNames::new());
     let metadata = read_blocks(trace, "analysing", |block| {
         block.events.iter().for_each(|event| names.add(&event.change));
+        pages.clear();
+        pages.extend(block.accesses.iter().map(|access| access.page));
+        lru.references(&pages);
         for access in &block.accesses {
-            lru.reference(access.page);
             mru.reference(access.page);
             touched.add(access.page);
             working_set.add(*access);

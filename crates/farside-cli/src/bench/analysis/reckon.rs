@@ -101,9 +101,7 @@ fn reckon(args: &ReckonArgs) -> Result<Reckoned, Failure> {
         Method::Simulate => simulate(args)?,
         Method::Streamed => {
             let mut lru = LruDistances::new();
-            each(args, |page| {
-                lru.reference(page);
-            })?;
+            each(args, |pages| lru.references(pages))?;
             of_distances(lru.distances(), args)
         }
         Method::Sampled => {
@@ -113,9 +111,7 @@ fn reckon(args: &ReckonArgs) -> Result<Reckoned, Failure> {
         }
         Method::Lru => {
             let mut lru = LruDistances::new();
-            for page in &pages {
-                lru.reference(*page);
-            }
+            lru.references(&pages);
             of_distances(lru.distances(), args)
         }
         Method::Fenwick => {
@@ -142,17 +138,19 @@ fn reckon(args: &ReckonArgs) -> Result<Reckoned, Failure> {
 /// The whole trace.
 fn pages(args: &ReckonArgs) -> Result<Vec<PageId>, Failure> {
     let mut pages = Vec::new();
-    each(args, |page| pages.push(page))?;
+    each(args, |some| pages.extend_from_slice(some))?;
     Ok(pages)
 }
 
 /// Gives the pages of the trace to `take` as they are read.
-fn each(args: &ReckonArgs, mut take: impl FnMut(PageId)) -> Result<(), Failure> {
+fn each(args: &ReckonArgs, mut take: impl FnMut(&[PageId])) -> Result<(), Failure> {
     let bad = |e: farside_trace::TraceError| Failure::new(e.to_string());
     let mut reader = TraceReader::open(&args.trace).map_err(bad)?;
-    let mut block = Block::default();
+    let (mut block, mut pages) = (Block::default(), Vec::new());
     while reader.next_block(&mut block).map_err(bad)? {
-        block.accesses.iter().for_each(|access| take(access.page));
+        pages.clear();
+        pages.extend(block.accesses.iter().map(|access| access.page));
+        take(&pages);
     }
     Ok(())
 }
