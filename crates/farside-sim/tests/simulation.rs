@@ -3,7 +3,9 @@
 mod support;
 
 use farside_policy::prefetch::{FixedReadahead, NoPrefetch};
-use farside_policy::replacement::{Fifo, Lru};
+use farside_policy::replacement::region::{RegionMap, RegionOptions};
+use farside_policy::replacement::{Fifo, Lru, RegionSpecific};
+use farside_sim::path::{Geometry, Path, SpacePage};
 use farside_sim::replay;
 use farside_sim::simulation::{Costs, Memory, Outcome, Simulation};
 use farside_sim::sweep::{BadSetup, Setup, Sweep};
@@ -183,4 +185,34 @@ proptest! {
             prop_assert_eq!(outcome, Some(one.outcome()), "{} pages", pages);
         }
     }
+}
+
+/// What the hardware holds is in constant use and not recorded: the region-specific policy keeps as much.
+#[test]
+fn regions_behind_the_hardware_keep_as_much_as_it_hides() {
+    let geometry = Geometry { tlb: 0, sets: 2, ways: 4, filter: 4, log: 16 };
+    // A loop over more than fits, for which MRU is right, and four pages in constant use.
+    let turns = (0..400_000_u64).flat_map(|i| [read(1_000 + i % 300), read(i % 4)]);
+    let accesses: Vec<_> = turns.collect();
+    let mut sweep = Sweep::new(&[setup("region", "none", 150)], COSTS)
+        .and_then(|sweep| sweep.behind_path(geometry))
+        .expect("a known policy");
+    accesses.chunks(4_096).for_each(|chunk| sweep.feed(chunk));
+    let found = sweep.finish()[0].expect("the trace is short").misses;
+    let with_hot = |hot| {
+        let options = RegionOptions { hot, ..RegionOptions::default() };
+        let policy = RegionSpecific::with_options(RegionMap::default(), options);
+        let mut simulation = Simulation::new(policy, NoPrefetch, Memory::new(150), COSTS);
+        let mut path = Path::new(geometry);
+        for access in &accesses {
+            if path.access(SpacePage { space: 0, page: access.page }, |_| ()) {
+                simulation.access(*access);
+            } else {
+                simulation.access_unseen(*access);
+            }
+        }
+        simulation.outcome().misses
+    };
+    assert_eq!(found, with_hot(8 + 4));
+    assert_ne!(found, with_hot(0), "it makes a difference");
 }

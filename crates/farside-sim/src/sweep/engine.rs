@@ -1,10 +1,14 @@
 //! What carries out simulations, one or several at once.
 
 use farside_policy::prefetch::{NoPrefetch, Prefetcher};
-use farside_policy::replacement::{PolicyVisitor, ReplacementPolicy, visit_by_name};
+use farside_policy::replacement::region::{RegionMap, RegionOptions};
+use farside_policy::replacement::{
+    PolicyVisitor, RegionSpecific, ReplacementPolicy, visit_by_name,
+};
 use farside_trace::{Access, PAGE_SIZE};
 
 use crate::lru_sizes::{LruCounts, LruSizes};
+use crate::path::Geometry;
 use crate::simulation::{Costs, Memory, Outcome, Simulation};
 
 /// Simulations that see the same accesses and may share work.
@@ -52,6 +56,21 @@ pub fn with_prefetch(
     costs: Costs,
 ) -> Option<Box<dyn Engine>> {
     visit_by_name(policy, Start { prefetcher, memory, costs })
+}
+
+/// The region-specific policy behind PATH's hardware, which hides just those accesses by which the policy
+/// would know that pages are in constant use: it keeps as many pages as the hardware holds, if that is no
+/// more than a quarter of the memory.
+pub fn region_behind(
+    hardware: &Geometry,
+    prefetcher: Box<dyn Prefetcher>,
+    memory: Memory,
+    costs: Costs,
+) -> Box<dyn Engine> {
+    let held = hardware.sets * hardware.ways + hardware.filter;
+    let options = RegionOptions { hot: held.min(memory.pages / 4), ..RegionOptions::default() };
+    let policy = RegionSpecific::with_options(RegionMap::default(), options);
+    Start { prefetcher, memory, costs }.visit(policy)
 }
 
 struct Start<F> {

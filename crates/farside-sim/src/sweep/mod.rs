@@ -88,7 +88,7 @@ impl Sweep {
     /// # Errors
     /// If one of them cannot be.
     pub fn new(setups: &[Setup], costs: Costs) -> Result<Self, BadSetup> {
-        let (engines, runs) = engines(setups, costs, true)?;
+        let (engines, runs) = engines(setups, costs, None)?;
         let clairvoyant = runs.iter().any(|run| matches!(run, Run::Clairvoyant(..)));
         Ok(Self {
             setups: setups.to_vec(),
@@ -111,7 +111,7 @@ impl Sweep {
     /// # Errors
     /// As [`Sweep::new`].
     pub fn behind_path(self, geometry: Geometry) -> Result<Self, BadSetup> {
-        let (engines, runs) = engines(&self.setups, self.costs, false)?;
+        let (engines, runs) = engines(&self.setups, self.costs, Some(&geometry))?;
         Ok(Self { engines, runs, path: Some(Path::new(geometry)), ..self })
     }
 
@@ -177,11 +177,16 @@ impl Sweep {
 
 type Engines = (Vec<Box<dyn Engine>>, Vec<Run>);
 
-/// What carries the simulations out; those of LRU without prefetching share an engine if they see
-/// `everything`.
-fn engines(setups: &[Setup], costs: Costs, everything: bool) -> Result<Engines, BadSetup> {
-    let shares =
-        |setup: &Setup| everything && setup.replacement == "lru" && setup.prefetch == "none";
+/// What carries the simulations out; those of LRU without prefetching share an engine if no
+/// hardware hides accesses from them.
+fn engines(
+    setups: &[Setup],
+    costs: Costs,
+    hardware: Option<&Geometry>,
+) -> Result<Engines, BadSetup> {
+    let shares = |setup: &Setup| {
+        hardware.is_none() && setup.replacement == "lru" && setup.prefetch == "none"
+    };
     let mut sizes: Vec<_> =
         setups.iter().filter(|setup| shares(setup)).map(|setup| setup.memory.pages).collect();
     sizes.sort_unstable();
@@ -197,7 +202,7 @@ fn engines(setups: &[Setup], costs: Costs, everything: bool) -> Result<Engines, 
         } else if let Some(insertion) = clairvoyant(setup)? {
             Run::Clairvoyant(setup.memory.pages, insertion)
         } else {
-            engines.push(simulation(setup, costs)?);
+            engines.push(simulation(setup, costs, hardware)?);
             Run::Simulated(engines.len() - 1, 0)
         });
     }
@@ -214,11 +219,17 @@ fn clairvoyant(setup: &Setup) -> Result<Option<Insertion>, BadSetup> {
     }
 }
 
-fn simulation(setup: &Setup, costs: Costs) -> Result<Box<dyn Engine>, BadSetup> {
+fn simulation(
+    setup: &Setup,
+    costs: Costs,
+    hardware: Option<&Geometry>,
+) -> Result<Box<dyn Engine>, BadSetup> {
     let prefetcher = prefetch::by_name(&setup.prefetch, setup.window)
         .ok_or_else(|| BadSetup::Prefetch(setup.prefetch.clone()))?;
     let policy = &setup.replacement;
-    let engine = if setup.prefetch == "none" {
+    let engine = if let (Some(hardware), "region") = (hardware, policy.as_str()) {
+        Some(engine::region_behind(hardware, prefetcher, setup.memory, costs))
+    } else if setup.prefetch == "none" {
         engine::without_prefetch(policy, setup.memory, costs)
     } else {
         engine::with_prefetch(policy, prefetcher, setup.memory, costs)

@@ -121,12 +121,18 @@ pub struct RegionSpecific {
     expected: Option<usize>,
 }
 
+impl Default for RegionMap {
+    /// Stretches of pages 16 MiB or more apart, at most 16.
+    fn default() -> Self {
+        Self::by_gap(DEFAULT_GAP, DEFAULT_REGIONS)
+    }
+}
+
 impl RegionSpecific {
     /// A policy without pages whose regions are stretches of pages 16 MiB or more apart, at most
     /// 16.
     pub fn new() -> Self {
-        let map = RegionMap::by_gap(DEFAULT_GAP, DEFAULT_REGIONS);
-        Self::with_options(map, RegionOptions::default())
+        Self::with_options(RegionMap::default(), RegionOptions::default())
     }
 
     /// A policy without pages.
