@@ -22,6 +22,7 @@ pub const OMNISCIENT: &[(&str, &str)] = &[
     ("arc", "ARC: recency and frequency, balanced by hits on what left"),
     ("lirs", "LIRS: evict by the time between the last two uses; repeats ignored"),
     ("lirs-dup", "LIRS, with every reference counted"),
+    ("lirs-bounded", "LIRS that remembers no more pages than memory holds, much as libCacheSim's"),
     ("clock-pro", "CLOCK-Pro: LIRS by reference bits; the share of pages that leave next adapts"),
     ("priority", "evict what the program gave the highest priority, in order of arrival"),
     ("eden", "Eden's timestamped lists: LRU in a few steps, with priorities"),
@@ -55,6 +56,10 @@ pub fn visit_by_name<V: PolicyVisitor>(name: &str, visitor: V) -> Option<V::Outp
         "lirs-dup" => visitor.visit(Lirs::with_options(
             "lirs-dup",
             LirsOptions { repeats_count: true, ..LirsOptions::default() },
+        )),
+        "lirs-bounded" => visitor.visit(Lirs::with_options(
+            "lirs-bounded",
+            LirsOptions { most_ghosts: Some(1), ..LirsOptions::default() },
         )),
         "clock-pro" => visitor.visit(ClockPro::new()),
         "eden" => visitor.visit(Eden::new()),
