@@ -188,6 +188,10 @@ fn file_of(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     fn call(number: i64, result: u64, arguments: [u64; 6]) -> Call<'static> {
@@ -244,5 +248,77 @@ mod tests {
             [Change::Vanished(0x12..0x14), appeared(0x40..0x43, "[thread stack]")]
         );
         assert_eq!(space.mappings.len(), 2);
+    }
+
+    /// A call on addresses near each other, not all of them multiples of a page.
+    fn calls() -> impl Strategy<Value = (i64, u64, [u64; 6])> {
+        let address = || (0x10_0000..0x14_0000_u64).prop_map(|address| address & !0xff);
+        let page = || (0x100..0x140_u64).prop_map(|page| page << PAGE_SHIFT);
+        let length = || 0..0x8000_u64;
+        let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;
+        let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS) as u64;
+        prop_oneof![
+            (page(), length(), any::<bool>()).prop_map(move |(at, length, own)| {
+                let flags = if own { flags } else { shared };
+                (libc::SYS_mmap, at, [0, length, 3, flags, u64::MAX, 0])
+            }),
+            (page(), length()).prop_map(|(at, length)| (
+                libc::SYS_munmap,
+                0,
+                [at, length, 0, 0, 0, 0]
+            )),
+            (page(), length(), page(), length()).prop_map(|(from, old, to, new)| {
+                (libc::SYS_mremap, to, [from, old, new, 1, to, 0])
+            }),
+            address().prop_map(|end| (libc::SYS_brk, end, [0; 6])),
+        ]
+    }
+
+    proptest! {
+        /// Whoever follows the changes page by page has the mappings.
+        #[test]
+        fn changes_add_up_to_the_mappings(calls in prop::collection::vec(calls(), 0..60)) {
+            let mut space = Space::default();
+            let mut followed = HashMap::new();
+            for (number, result, arguments) in calls {
+                for change in space.follow(&call(number, result, arguments)) {
+                    match change {
+                        Change::Appeared(range, name) => {
+                            prop_assert!(!range.is_empty() && !name.is_empty());
+                            followed.extend(range.map(|page| (page, name.clone())));
+                        }
+                        Change::Vanished(range) => {
+                            prop_assert!(!range.is_empty());
+                            range.for_each(|page| drop(followed.remove(&page)));
+                        }
+                    }
+                }
+                if number == libc::SYS_munmap {
+                    let mut gone = pages(arguments[0], arguments[1]);
+                    prop_assert!(gone.all(|page| !followed.contains_key(&page)));
+                }
+                let mut held = HashMap::new();
+                for (start, (end, name)) in &space.mappings {
+                    prop_assert!(start < end);
+                    for page in *start..*end {
+                        prop_assert_eq!(held.insert(page, name.clone()), None, "mapped twice");
+                    }
+                }
+                prop_assert_eq!(&held, &followed);
+            }
+        }
+
+        /// The numbers come from another program's memory.
+        #[test]
+        fn no_call_is_too_strange(
+            calls in prop::collection::vec((0..400_i64, any::<u64>(), any::<[u64; 6]>()), 0..40),
+            maps in ".{0,200}",
+        ) {
+            let mut space = Space::default();
+            space.begin(&maps);
+            for (number, result, arguments) in calls {
+                space.follow(&call(number, result, arguments));
+            }
+        }
     }
 }
