@@ -77,6 +77,40 @@ fn the_analysis_has_exact_curves() {
 }
 
 #[test]
+fn a_sampled_curve_tells_its_error() {
+    let farside = Farside::new();
+    let path = farside.path("skewed.u64");
+    let pages = farside_trace::synthetic::zipf(200_000, 20_000, 7);
+    fs::write(&path, pages.flat_map(|page| page.0.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+    let trace = path.to_str().unwrap();
+    let exact = json(&farside, &["analyze", trace, "--quick", "--json"]);
+    assert_eq!(exact["lru_sample"], Value::Null);
+    let found = json(&farside, &["analyze", trace, "--quick", "--sample", "20%", "--json"]);
+    let curve = |found: &Value| -> Vec<(u64, f64)> {
+        let steps = found["curves"]["lru"].as_array().unwrap().clone();
+        let step = |step: Value| (step[0].as_u64().unwrap(), step[1].as_f64().unwrap());
+        steps.into_iter().map(step).collect()
+    };
+    let (exact_curve, sampled) = (curve(&exact), curve(&found));
+    let least = |curve: &[(u64, f64)]| curve.last().map(|(_, misses)| *misses);
+    assert_eq!(least(&sampled), least(&exact_curve), "first touches are known");
+    let at = |pages: u64| {
+        let behind = exact_curve.partition_point(|(size, _)| *size <= pages);
+        exact_curve[behind - 1].1
+    };
+    let apart: f64 = sampled.iter().map(|(pages, misses)| (misses - at(*pages)).abs()).sum();
+    let apart = apart / sampled.len() as f64 / 200_000.0;
+    let told = found["lru_sample"]["mean_error"].as_f64().unwrap();
+    assert!(apart < 0.02 && told < 0.02, "{apart} {told}");
+    assert!(apart < 4.0 * told, "the error that is told has to do with the real one");
+    assert_eq!(found["lru_sample"]["share"], 0.2);
+    for bad in ["0", "150%", "-1", "x"] {
+        let command = farside.command(["analyze", trace, &format!("--sample={bad}")]);
+        assert_refused(command, 2, &["--sample", "not a share of the pages"]);
+    }
+}
+
+#[test]
 fn the_hardware_counts_what_it_records() {
     let farside = Farside::new();
     let trace = trace(&farside);

@@ -65,6 +65,19 @@ pub struct Curve {
 }
 
 impl Curve {
+    /// A curve of which only some sizes are known, in ascending order with the misses there. Between two
+    /// sizes it has the misses of the smaller one; where they would rise they stay.
+    pub fn at_sizes(references: u64, misses: impl IntoIterator<Item = (usize, u64)>) -> Self {
+        let mut steps = vec![(0, references)];
+        for (size, misses) in misses {
+            let least = steps.last().map_or(references, |(_, least)| *least);
+            if size > 0 && misses < least {
+                steps.push((size, misses));
+            }
+        }
+        Self { references, steps }
+    }
+
     /// All references.
     pub fn references(&self) -> u64 {
         self.references
@@ -107,5 +120,12 @@ mod tests {
         assert_eq!(curve.smallest_with(4), Some(2));
         assert_eq!(curve.smallest_with(2), None);
         assert_eq!(Distances::default().curve().miss_ratio(1), 0.0);
+    }
+
+    #[test]
+    fn a_curve_known_at_some_sizes_never_rises() {
+        let curve = Curve::at_sizes(100, [(0, 90), (2, 80), (5, 85), (9, 10)]);
+        assert_eq!(curve.steps(), [(0, 100), (2, 80), (9, 10)]);
+        assert_eq!([1, 2, 8, 9].map(|pages| curve.misses(pages)), [100, 80, 80, 10]);
     }
 }

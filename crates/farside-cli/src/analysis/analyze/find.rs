@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use farside_sim::curve::{Curve, Distances, LruDistances, MruDistances, OptDistances};
+use farside_sim::curve::{Curve, MruDistances, OptDistances};
 use farside_sim::mapping_names::MappingNames;
 use farside_sim::next_use::NextUses;
 use farside_sim::page_ranks::{PageRanks, TouchedPages};
@@ -10,6 +10,7 @@ use farside_sim::working_set::WorkingSet;
 use farside_trace::Metadata;
 
 use super::super::trace::read_blocks;
+use super::lru::{Lru, LruCurve, Sample, Share};
 use crate::Failure;
 
 /// Accesses in a stretch of the working set, at first.
@@ -24,6 +25,8 @@ pub struct Findings {
     pub data_accesses: u64,
     pub writes: u64,
     pub lru: Curve,
+    /// If the curve of LRU is not exact.
+    pub sample: Option<Sample>,
     pub mru: Curve,
     /// Of short traces only.
     pub opt: Option<Curve>,
@@ -50,9 +53,9 @@ impl Findings {
     }
 }
 
-/// Reads the trace once.
-pub fn find(trace: &Path) -> Result<Findings, Failure> {
-    let (mut lru, mut mru) = (LruDistances::new(), MruDistances::new());
+/// Reads the trace once; the curve of LRU is made of a share of the pages, or of all.
+pub fn find(trace: &Path, share: Option<Share>) -> Result<Findings, Failure> {
+    let (mut lru, mut mru) = (Lru::new(share), MruDistances::new());
     let (mut accesses, mut data_accesses, mut writes) = (0, 0, 0);
     let mut future = Some(NextUses::new());
     let mut working_set = WorkingSet::new(STRETCH);
@@ -80,9 +83,8 @@ pub fn find(trace: &Path) -> Result<Findings, Failure> {
         }
     })?;
     // One after the other: what each needed is given back before the next.
-    let distances = lru.into_distances();
-    let (lru, reuse) = (distances.curve(), reuse(&distances));
-    drop(distances);
+    let ranks = touched.finish();
+    let LruCurve { curve: lru, reuse, sample } = lru.finish(ranks.pages());
     let mru = mru.into_distances().curve();
     let opt = future.map(|future| OptDistances::of(&future.finish()).curve());
     Ok(Findings {
@@ -90,25 +92,13 @@ pub fn find(trace: &Path) -> Result<Findings, Failure> {
         data_accesses,
         writes,
         lru,
+        sample,
         mru,
         opt,
         reuse,
         working_set,
-        ranks: touched.finish(),
+        ranks,
         names,
         metadata,
     })
-}
-
-/// Counts distances by powers of two.
-fn reuse(distances: &Distances) -> Vec<(usize, u64)> {
-    let mut classes: Vec<(usize, u64)> = Vec::new();
-    for (distance, count) in distances.iter() {
-        let class = 1 << distance.ilog2();
-        match classes.last_mut() {
-            Some((last, total)) if *last == class => *total += count,
-            _ => classes.push((class, count)),
-        }
-    }
-    classes
 }

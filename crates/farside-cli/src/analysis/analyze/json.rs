@@ -26,6 +26,14 @@ pub fn value(analysis: &Analysis) -> Value {
             "mru": analysis.found.mru.steps(),
             "opt": analysis.found.opt.as_ref().map(Curve::steps),
         },
+        "lru_sample": found.sample.as_ref().map(|sample| json!({
+            "share": sample.share,
+            "references": sample.references,
+            "mean_error": sample.mean_error,
+            "points": sample.points.iter()
+                .map(|point| json!([point.pages, point.miss_ratio, point.error]))
+                .collect::<Vec<_>>(),
+        })),
         "reuse_distances": found.reuse,
         "working_set": { "accesses": stretch, "pages": working_set },
         "policies": analysis.simulated.policies,

@@ -2,6 +2,7 @@
 
 mod find;
 mod json;
+mod lru;
 mod place;
 mod report;
 mod screen;
@@ -19,6 +20,7 @@ use farside_sim::simulation::Costs;
 
 use crate::Failure;
 use find::Findings;
+use lru::Share;
 use place::Places;
 use simulate::Simulated;
 
@@ -52,6 +54,10 @@ pub struct AnalyzeArguments {
     /// Leave out what has to be simulated: other policies than LRU, MRU and OPT, and prefetchers.
     #[arg(long)]
     quick: bool,
+    /// Make the curve of LRU from a share of the pages, such as 1%, and tell its error: for traces too
+    /// long for the exact curve.
+    #[arg(long, value_name = "SHARE")]
+    sample: Option<Share>,
     /// Print an object instead of text.
     #[arg(long)]
     json: bool,
@@ -93,7 +99,7 @@ pub fn analyze(arguments: &AnalyzeArguments) -> Result<ExitCode, Failure> {
 
 fn analysis(arguments: &AnalyzeArguments, costs: Costs) -> Result<Analysis, Failure> {
     let trace = arguments.trace.as_path();
-    let found = find::find(trace)?;
+    let found = find::find(trace, arguments.sample)?;
     let needs = needs(&found.lru, found.data_accesses, &costs, &SLOWDOWNS);
     let knees = knees(&found.lru, found.data_accesses, &costs, MOST_KNEES);
     let mut places = place::place(trace, &found)?;

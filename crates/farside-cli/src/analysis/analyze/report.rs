@@ -2,7 +2,7 @@
 
 use farside_report::chart::{Axis, HeatMap, LineChart, RowLabel, Series};
 use farside_report::report::{Figure, Report, Section, Table};
-use farside_sim::curve::Curve;
+use farside_sim::curve::{Curve, SampledPoint};
 use farside_sim::regions::Run;
 
 use super::Analysis;
@@ -125,15 +125,31 @@ fn simulated(analysis: &Analysis, name: &str) -> Series {
     Series { name: name.to_owned(), points }
 }
 
+/// Two standard errors above and below a sampled curve.
+fn bounds(analysis: &Analysis) -> Vec<Series> {
+    let Some(sample) = &analysis.found.sample else { return Vec::new() };
+    let records = analysis.found.accesses as f64;
+    let bound = |name: &str, errors: f64| {
+        let point = |point: &SampledPoint| {
+            let ratio = (point.miss_ratio + errors * point.error).clamp(0.0, 1.0);
+            (point.pages as f64, ratio * records)
+        };
+        Series { name: name.to_owned(), points: sample.points.iter().map(point).collect() }
+    };
+    vec![bound("lru, at most", 2.0), bound("lru, at least", -2.0)]
+}
+
 fn curves(analysis: &Analysis) -> Section {
     let opt = analysis.found.opt.as_ref().map(|opt| exact(simulate::OPT, opt));
     let mut series = vec![exact("lru", &analysis.found.lru), exact("mru", &analysis.found.mru)];
     series.push(opt.unwrap_or_else(|| simulated(analysis, simulate::OPT)));
     series.extend(POLICIES.iter().map(|name| simulated(analysis, name)));
+    series.extend(bounds(analysis));
     series.retain(|series| !series.points.is_empty());
     let text = "Misses by size of memory. The curves of LRU and MRU are exact at every size, and of short \
                 traces that of Belady's MIN (opt: no policy can have fewer); the others are simulated \
-                at the sizes that have a marker.";
+                at the sizes that have a marker. If a sample of the pages was asked for, the curve of \
+                LRU is an estimate, and the true one lies between the two others at about 95 % of the sizes.";
     let chart = LineChart {
         title: "Misses by size of memory".to_owned(),
         x: Axis::linear("pages of memory"),

@@ -134,13 +134,19 @@ fn enough(analysis: &Analysis) -> Vec<String> {
     let knee = |knee: &farside_sim::knee::Knee| bytes(knee.pages as u64);
     let knees: Vec<String> = analysis.knees.iter().map(knee).collect();
     let knees = if knees.is_empty() { "none".to_owned() } else { knees.join(", ") };
-    vec![
+    let mut lines = vec![
         format!("Enough memory  {}", needs.join(", ")),
         format!(
             "  (LRU, {} ns an access, 10 us a fault)   knees {knees}",
             analysis.costs.access_ns
         ),
-    ]
+    ];
+    if let Some(sample) = &analysis.found.sample {
+        let (share, error) = (sample.share * 100.0, sample.mean_error * 100.0);
+        lines
+            .push(format!("  from {share} % of the pages; mean error {error:.2} % of the records"));
+    }
+    lines
 }
 
 fn best(analysis: &Analysis) -> Vec<String> {
