@@ -25,7 +25,17 @@ fn death_by_signal_is_passed_on() {
     for signal in [libc::SIGTERM, libc::SIGKILL, libc::SIGSEGV, libc::SIGINT, libc::SIGRTMIN() + 3]
     {
         let script = format!("kill -{signal} $$");
-        let output = farside.shell(&script).current_dir(farside.path("")).output().unwrap();
+        let mut command = farside.shell(&script);
+        command.current_dir(farside.path(""));
+        // The caller may ignore interrupts, as a shell makes what it starts in the background do.
+        // SAFETY: `signal` may be called between fork and exec.
+        unsafe {
+            command.pre_exec(move || {
+                libc::signal(signal, libc::SIG_DFL);
+                Ok(())
+            });
+        }
+        let output = command.output().unwrap();
         assert_eq!(output.status.signal(), Some(signal), "{:?}", output.status);
         assert!(!output.status.core_dumped());
     }
