@@ -6,8 +6,9 @@ use farside_policy::replacement::{self, Arrival, Fifo, ReplacementPolicy, Slot};
 use farside_trace::PageId;
 use support::{Traces, golden, golden_rows, misses};
 
-/// Policies that no golden table has; each is held against a model in a file of its own.
-const ELSEWHERE: &[&str] = &["second-chance", "priority", "clock-pro", "eden", "region", "s3-fifo"];
+/// Policies that no golden table has; each is held against a model in a file of its own, or below.
+const ELSEWHERE: &[&str] =
+    &["second-chance", "priority", "clock-pro", "eden", "region", "s3-fifo", "lirs-bounded"];
 
 #[test]
 fn miss_counts_are_exact_on_the_golden_traces() {
@@ -25,6 +26,18 @@ fn miss_counts_are_exact_on_the_golden_traces() {
             checked += 1;
         }
         assert!(checked > 0, "{name}: no golden row has its trace");
+    }
+}
+
+/// The closed form of LIRS for a loop that is longer than memory by less than memory.
+#[test]
+fn bounded_lirs_is_lirs_where_it_remembers_enough() {
+    let (pages, capacity, rounds) = (100, 60, 5_usize);
+    let trace: Vec<_> = (0..pages * rounds).map(|i| PageId((i % pages) as u64)).collect();
+    let expected = pages + (rounds - 1) * (pages - (capacity - 2));
+    for name in ["lirs", "lirs-bounded"] {
+        let policy = replacement::by_name(name).expect("a listed policy");
+        assert_eq!(misses(policy, capacity, &trace), expected, "{name}");
     }
 }
 
