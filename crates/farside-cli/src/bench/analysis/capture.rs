@@ -49,13 +49,15 @@ impl Bench<'_> {
                 goal: None,
             });
         }
-        self.rows.push(Row {
-            work: format!("capture, median of {} programs, beside plain runs", ratios.len()),
-            ours: median(&ratios),
-            partner: Some(1.0),
-            unit: "run time",
-            goal: Some(Goal::AtMost(20.0)),
-        });
+        if !ratios.is_empty() {
+            self.rows.push(Row {
+                work: format!("capture, median of {} programs, beside plain runs", ratios.len()),
+                ours: median(&ratios),
+                partner: Some(1.0),
+                unit: "run time",
+                goal: Some(Goal::AtMost(20.0)),
+            });
+        }
         match self.beside_lackey()? {
             Ok(row) => self.rows.push(row),
             Err(why) => skip("capture beside Valgrind's lackey", &why),
