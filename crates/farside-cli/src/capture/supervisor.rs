@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::kill;
 use nix::unistd::Pid;
 
 use super::order::Order;
@@ -14,7 +14,7 @@ use super::recorder::Recorder;
 use super::stream::Stream;
 use crate::Failure;
 use crate::options::Size;
-use crate::run::{Change, Ending, Event, Signals, change_of, complain, grouped, stop_self};
+use crate::run::{Change, Ending, Event, JobControl, Signals, change_of, complain, grouped};
 
 /// How long to wait when there was nothing to read: a ring must not fill meanwhile.
 const SHORT: Duration = Duration::from_millis(1);
@@ -37,7 +37,7 @@ pub struct Supervisor<'a> {
     recorder: Recorder,
     ending: Ending,
     /// Whether the terminal asked the program to stop.
-    terminal_stop: bool,
+    job_control: JobControl,
     /// Whether nothing is read any more.
     stopped: bool,
 }
@@ -52,7 +52,7 @@ impl<'a> Supervisor<'a> {
             order: Order::new(),
             recorder,
             ending: Ending::Running,
-            terminal_stop: false,
+            job_control: JobControl::default(),
             stopped: false,
         }
     }
@@ -137,10 +137,10 @@ impl<'a> Supervisor<'a> {
         while let Some(event) = self.signals.next(self.program)? {
             match event {
                 Event::Child => self.look_after_program()?,
-                Event::TerminalStop => self.terminal_stop = true,
-                Event::Continued => self.terminal_stop = false,
+                Event::TerminalStop => self.job_control.terminal_stop(),
+                Event::Continued => self.job_control.continued(),
                 Event::Forward(signal) => {
-                    self.terminal_stop = signal == Signal::SIGTSTP;
+                    self.job_control.forwarded(signal);
                     // The program may be gone by now, which is seen next.
                     let _ = kill(self.program, signal);
                 }
@@ -155,21 +155,10 @@ impl<'a> Supervisor<'a> {
                 None => break,
                 Some(Change::Exited(code)) => self.ending = Ending::Exited(code),
                 Some(Change::Killed(signal)) => self.ending = Ending::Killed(signal),
-                Some(Change::Stopped(signal)) => self.stop_along(signal)?,
+                Some(Change::Stopped(signal)) => self.job_control.stop_along(signal)?,
             }
         }
         Ok(())
-    }
-
-    /// Stops with the program when job control stopped it, so that the shell sees its job stopped.
-    fn stop_along(&mut self, signal: i32) -> io::Result<()> {
-        let by_terminal = matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
-        let on_its_behalf = self.terminal_stop && signal == libc::SIGSTOP;
-        if !by_terminal && !on_its_behalf {
-            return Ok(());
-        }
-        self.terminal_stop = false;
-        stop_self(Signal::try_from(signal).unwrap_or(Signal::SIGTSTP))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod children;
 mod footprint;
+mod job_control;
 mod library;
 mod limit;
 mod linger;
@@ -21,6 +22,7 @@ use farside_pager::settings::env;
 
 pub(crate) use children::{Change, Launch, change_of};
 pub use footprint::Footprints;
+pub(crate) use job_control::JobControl;
 pub use library::preload;
 pub use limit::{Basis, ChosenLimit};
 pub(crate) use program::privileged;
@@ -35,7 +37,7 @@ use members::Members;
 use progress::Progress;
 use registry::Registration;
 use signals::Inherited;
-pub(crate) use signals::{Event, Signals, die_by, stop_self};
+pub(crate) use signals::{Event, Signals, die_by};
 use supervisor::Supervisor;
 pub(crate) use supervisor::complain;
 

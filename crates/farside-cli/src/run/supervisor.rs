@@ -10,10 +10,11 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::children::{Change, Node, change_of};
+use super::job_control::JobControl;
 use super::members::Members;
 use super::progress::Progress;
 use super::report::{Ending, Report, Subject, signal_name};
-use super::signals::{Event, Signals, stop_self};
+use super::signals::{Event, Signals};
 
 /// How often a live line is redrawn.
 const REDRAW: Duration = Duration::from_millis(250);
@@ -36,7 +37,7 @@ pub struct Supervisor {
     link: Option<OwnedFd>,
     node_stderr: Option<ChildStderr>,
     ending: Ending,
-    terminal_stop: bool,
+    job_control: JobControl,
     last_forwarded: Option<(Signal, Instant)>,
 }
 
@@ -59,7 +60,7 @@ impl Supervisor {
             link: Some(node.link),
             node_stderr: Some(node.stderr),
             ending: Ending::Running,
-            terminal_stop: false,
+            job_control: JobControl::default(),
             last_forwarded: None,
         }
     }
@@ -224,8 +225,8 @@ impl Supervisor {
         while let Some(event) = self.signals.next(self.program)? {
             match event {
                 Event::Child => self.look_after_children()?,
-                Event::TerminalStop => self.terminal_stop = true,
-                Event::Continued => self.terminal_stop = false,
+                Event::TerminalStop => self.job_control.terminal_stop(),
+                Event::Continued => self.job_control.continued(),
                 Event::Forward(signal) => self.forward(signal),
             }
         }
@@ -243,7 +244,7 @@ impl Supervisor {
             return;
         }
         self.last_forwarded = Some((signal, Instant::now()));
-        self.terminal_stop = signal == Signal::SIGTSTP;
+        self.job_control.forwarded(signal);
         if self.ending == Ending::Running {
             // The program may be gone by now, which is seen next.
             let _ = kill(self.program, signal);
@@ -256,7 +257,7 @@ impl Supervisor {
                 None => break,
                 Some(Change::Exited(code)) => self.ending = Ending::Exited(code),
                 Some(Change::Killed(signal)) => self.ending = Ending::Killed(signal),
-                Some(Change::Stopped(signal)) => self.stop_along(signal)?,
+                Some(Change::Stopped(signal)) => self.job_control.stop_along(signal)?,
             }
         }
         let Some(node) = self.node else { return Ok(()) };
@@ -270,20 +271,6 @@ impl Supervisor {
             complain(&format!("lost the memory node, which {how}; what it held is gone"));
         }
         Ok(())
-    }
-
-    /// Stops with the program when it was job control that stopped it, so that the shell sees its
-    /// job stopped. A program stopped by a debugger or by SIGSTOP alone stops alone: nobody would
-    /// continue the supervisor.
-    fn stop_along(&mut self, signal: i32) -> io::Result<()> {
-        let by_terminal = matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
-        let on_its_behalf = self.terminal_stop && signal == libc::SIGSTOP;
-        if !by_terminal && !on_its_behalf {
-            return Ok(());
-        }
-        self.terminal_stop = false;
-        let signal = Signal::try_from(signal).unwrap_or(Signal::SIGTSTP);
-        stop_self(signal)
     }
 }
 
