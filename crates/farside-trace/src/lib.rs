@@ -13,7 +13,8 @@ pub mod synthetic;
 pub use access::{Access, Block, Mapping, MappingChange, MappingEvent};
 pub use error::TraceError;
 pub use file::{
-    BLOCK_ACCESSES, Cut, MAX_METADATA_BYTES, MAX_NAME_BYTES, Summary, TraceWriter, VERSION,
+    BLOCK_ACCESSES, BlockBuilder, BlockWriter, Cut, EncodedBlock, MAX_METADATA_BYTES,
+    MAX_NAME_BYTES, NameTooLong, Summary, TraceWriter, VERSION,
 };
 pub use metadata::{Filter, Metadata};
 pub use page::{PAGE_SHIFT, PAGE_SIZE, PageId, PageRange};

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use farside_trace::{Metadata, TraceError, TraceWriter};
+use farside_trace::{BlockWriter, Metadata, TraceError};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
 pub use filter::{Filter, Sizes};
@@ -96,7 +96,7 @@ pub fn capture(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let image = image(&find(name, &search)?, name)?;
     let emulator = Emulator::find(&arguments.cpu)?;
-    let writer = TraceWriter::create(&arguments.output, &metadata(arguments))
+    let writer = BlockWriter::create(&arguments.output, &metadata(arguments))
         .map_err(|error| Failure::usage(error.to_string()))?;
     let stream = Stream::new().map_err(|error| Failure::own(error.to_string()))?;
     let signals = Signals::take()

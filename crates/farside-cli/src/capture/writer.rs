@@ -1,29 +1,20 @@
-//! The trace file, written by a thread of its own so that reading what the program tells and
-//! compressing it go on at once.
+//! The trace file: accesses become columns where they are told, and a thread of its own compresses
+//! and writes them, so that both go on at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use farside_trace::{Access, MAX_NAME_BYTES, Mapping, PageId, PageRange, TraceError, TraceWriter};
+use farside_trace::{
+    Access, BlockBuilder, BlockWriter, EncodedBlock, MAX_NAME_BYTES, Mapping, PageId, PageRange,
+    TraceError,
+};
 
 use super::space::Change;
 
-/// Accesses that are handed over at once; they fit in a processor's cache.
-const BATCH: usize = 1 << 13;
-
-/// Batches that may wait to be written.
-const WAITING: usize = 8;
-
-/// Accesses and what happened after them.
-#[derive(Debug, Default)]
-struct Batch {
-    accesses: Vec<Access>,
-    changes: Vec<Change>,
-    /// Whether it has to reach the file at once.
-    flush: bool,
-}
+/// Blocks that may wait to be written.
+const WAITING: usize = 4;
 
 /// What both sides see.
 #[derive(Debug, Default)]
@@ -35,9 +26,9 @@ struct Shared {
 /// Writes accesses and mappings in the order in which they are given.
 #[derive(Debug)]
 pub struct Writer {
-    batch: Batch,
-    full: SyncSender<Batch>,
-    empty: Receiver<Batch>,
+    gathered: BlockBuilder,
+    full: SyncSender<EncodedBlock>,
+    written: Receiver<EncodedBlock>,
     shared: Arc<Shared>,
     thread: JoinHandle<Result<(), TraceError>>,
     records: u64,
@@ -45,46 +36,58 @@ pub struct Writer {
 
 impl Writer {
     /// Writes to `file`.
-    pub fn new(file: TraceWriter) -> std::io::Result<Self> {
+    pub fn new(file: BlockWriter) -> std::io::Result<Self> {
         let (full, to_write) = sync_channel(WAITING);
-        let (written, empty) = channel();
+        let (empty, written) = channel();
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("trace writer".to_owned())
-            .spawn(move || write_all(file, &to_write, &written, &theirs))?;
-        let batch = Batch { accesses: Vec::with_capacity(BATCH), ..Batch::default() };
-        Ok(Self { batch, full, empty, shared, thread, records: 0 })
+            .spawn(move || write_all(file, &to_write, &empty, &theirs))?;
+        let gathered = BlockBuilder::default();
+        Ok(Self { gathered, full, written, shared, thread, records: 0 })
     }
 
     /// Appends an access.
     #[inline]
     pub fn access(&mut self, access: Access) {
-        self.batch.accesses.push(access);
-        if self.batch.accesses.len() >= BATCH {
-            self.hand_over();
+        self.gathered.push(access);
+        if self.gathered.is_full() {
+            self.flush();
         }
     }
 
     /// Appends a change of the address space.
     pub fn change(&mut self, change: Change) {
-        self.batch.changes.push(change);
-        self.hand_over();
+        match change {
+            Change::Appeared(pages, mut name) => {
+                let fits = |&at: &usize| name.is_char_boundary(at);
+                name.truncate((0..=MAX_NAME_BYTES).rev().find(fits).unwrap_or(0));
+                let (first, count) = (PageId(pages.start), pages.end - pages.start);
+                // The name was made short enough.
+                let _ = self.gathered.map(&Mapping { first, count, name });
+            }
+            Change::Vanished(pages) => {
+                let count = pages.end - pages.start;
+                self.gathered.unmap(PageRange::new(PageId(pages.start), count));
+            }
+        }
+        if self.gathered.is_full() {
+            self.flush();
+        }
     }
 
     /// Has everything so far written to the file soon.
-    pub fn flush(&mut self) {
-        self.batch.flush = true;
-        self.hand_over();
-    }
-
     #[cold]
-    fn hand_over(&mut self) {
-        self.records += self.batch.accesses.len() as u64;
-        let mut next = self.empty.try_recv().unwrap_or_default();
-        next.accesses.reserve(BATCH);
+    pub fn flush(&mut self) {
+        if self.gathered.is_empty() {
+            return;
+        }
+        self.records += self.gathered.len() as u64;
+        let mut block = self.written.try_recv().unwrap_or_default();
+        self.gathered.take(&mut block);
         // The thread ends early only after a failure, which `failed` tells.
-        let _ = self.full.send(std::mem::replace(&mut self.batch, next));
+        let _ = self.full.send(block);
     }
 
     /// Whether nothing can be written any more.
@@ -94,7 +97,7 @@ impl Writer {
 
     /// Number of accesses so far.
     pub fn records(&self) -> u64 {
-        self.records + self.batch.accesses.len() as u64
+        self.records + self.gathered.len() as u64
     }
 
     /// Number of bytes in the file.
@@ -104,48 +107,26 @@ impl Writer {
 
     /// Completes the file. The reason if not everything could be written.
     pub fn finish(mut self) -> Result<(), TraceError> {
-        self.hand_over();
+        self.flush();
         drop(self.full);
         self.thread.join().unwrap_or(Ok(()))
     }
 }
 
 fn write_all(
-    mut file: TraceWriter,
-    to_write: &Receiver<Batch>,
-    written: &Sender<Batch>,
+    mut file: BlockWriter,
+    to_write: &Receiver<EncodedBlock>,
+    written: &Sender<EncodedBlock>,
     shared: &Shared,
 ) -> Result<(), TraceError> {
-    for mut batch in to_write {
-        if let Err(error) = write(&mut file, &mut batch) {
+    for block in to_write {
+        if let Err(error) = file.write(&block) {
             shared.failed.store(true, Ordering::Relaxed);
             return Err(error);
         }
         shared.bytes.store(file.bytes(), Ordering::Relaxed);
         // At the end nobody wants it back.
-        let _ = written.send(batch);
+        let _ = written.send(block);
     }
     file.finish().map(drop)
-}
-
-/// Writes a batch and empties it.
-fn write(file: &mut TraceWriter, batch: &mut Batch) -> Result<(), TraceError> {
-    for access in batch.accesses.drain(..) {
-        file.write(access)?;
-    }
-    for change in batch.changes.drain(..) {
-        match change {
-            Change::Appeared(pages, mut name) => {
-                let fits = |&at: &usize| name.is_char_boundary(at);
-                name.truncate((0..=MAX_NAME_BYTES).rev().find(fits).unwrap_or(0));
-                let (first, count) = (PageId(pages.start), pages.end - pages.start);
-                file.map(Mapping { first, count, name })?;
-            }
-            Change::Vanished(pages) => {
-                let count = pages.end - pages.start;
-                file.unmap(PageRange::new(PageId(pages.start), count))?;
-            }
-        }
-    }
-    if std::mem::take(&mut batch.flush) { file.flush() } else { Ok(()) }
 }

@@ -1,7 +1,8 @@
 //! Where the blocks are, and what they amount to: the last parts of a file.
 
+use super::columns::Totals;
 use super::{END_MAGIC, INDEX_MAGIC, MAX_INDEX_ENTRIES, checksum, u32_at, u64_at};
-use crate::{Block, PageId};
+use crate::PageId;
 
 /// Bytes before the entries.
 pub(super) const FIXED_BYTES: usize = 64;
@@ -32,21 +33,19 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(super) fn add(&mut self, block: &Block) {
-        let none = self.accesses == 0;
-        let (mut lowest, mut highest) =
-            if none { (u64::MAX, 0) } else { (self.lowest.0, self.highest.0) };
-        for access in &block.accesses {
-            self.writes += u64::from(access.write);
-            self.weight = self.weight.saturating_add(u64::from(access.weight));
-            lowest = lowest.min(access.page.0);
-            highest = highest.max(access.page.0);
+    /// Adds a block.
+    pub(super) fn add(&mut self, block: &Totals) {
+        let (lowest, highest) = (PageId(block.lowest), PageId(block.highest));
+        if self.accesses == 0 && block.accesses > 0 {
+            (self.lowest, self.highest) = (lowest, highest);
+        } else if block.accesses > 0 {
+            self.lowest = self.lowest.min(lowest);
+            self.highest = self.highest.max(highest);
         }
-        if !(none && block.accesses.is_empty()) {
-            (self.lowest, self.highest) = (PageId(lowest), PageId(highest));
-        }
-        self.accesses += block.accesses.len() as u64;
-        self.mapping_events += block.events.len() as u64;
+        self.accesses += block.accesses as u64;
+        self.writes += block.writes;
+        self.weight = self.weight.saturating_add(block.weight);
+        self.mapping_events += block.events as u64;
         self.blocks += 1;
     }
 }

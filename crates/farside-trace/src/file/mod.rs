@@ -3,6 +3,7 @@
 //! A file is a header, blocks, and an index with a trailer. Every part carries a checksum of its own,
 //! and a block can be read without the others.
 
+mod blocks;
 mod columns;
 mod frame;
 mod header;
@@ -12,6 +13,8 @@ mod source;
 mod varint;
 mod writer;
 
+pub use blocks::BlockWriter;
+pub use columns::{BlockBuilder, EncodedBlock, NameTooLong};
 pub use index::Summary;
 pub use reader::Cut;
 pub(crate) use reader::FileReader;

@@ -1,13 +1,59 @@
 //! Numbers in as few bytes as they need: seven bits to a byte, least significant first, the high bit
 //! set in all but the last (LEB128). Signed numbers are zigzagged first.
 
+/// Most bytes that a number takes.
+const MOST_BYTES: usize = 10;
+
+/// Numbers below this have at most eight groups of seven bits.
+const SHORT: u64 = 1 << 56;
+
 /// Appends `number`.
-pub(super) fn put(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
+pub(super) fn put(bytes: &mut Vec<u8>, number: u64) {
+    if number < 0x80 { bytes.push(number as u8) } else { put_all(bytes, 1, [number]) }
+}
+
+/// Appends `numbers`, of which there are at most `count`.
+#[inline(always)]
+pub(super) fn put_all(bytes: &mut Vec<u8>, count: usize, numbers: impl IntoIterator<Item = u64>) {
+    let mut end = bytes.len();
+    bytes.resize(end + count * MOST_BYTES, 0);
+    for number in numbers {
+        if number < SHORT {
+            // A whole word is written, of which a part counts.
+            let (groups, length) = short(number);
+            bytes[end..end + 8].copy_from_slice(&groups.to_le_bytes());
+            end += length;
+        } else {
+            end += long(number, &mut bytes[end..]);
+        }
     }
-    bytes.push(number as u8);
+    bytes.truncate(end);
+}
+
+/// The groups of a number below [`SHORT`], a byte each, and how many of them count; without a
+/// branch, since nothing foretells the length.
+#[inline(always)]
+fn short(number: u64) -> (u64, usize) {
+    // Groups of 28, 14 and at last 7 bits move to where halves, quarters and bytes begin.
+    let halves = number & 0x0fff_ffff | (number & 0x00ff_ffff_f000_0000) << 4;
+    let quarters = halves & 0x0000_3fff_0000_3fff | (halves & 0x0fff_c000_0fff_c000) << 2;
+    let groups = quarters & 0x007f_007f_007f_007f | (quarters & 0x3f80_3f80_3f80_3f80) << 1;
+    let last = (63 - (number | 1).leading_zeros() as usize) / 7;
+    let more = 0x8080_8080_8080_8080 & ((1 << (8 * last)) - 1);
+    (groups | more, last + 1)
+}
+
+/// Writes a number of any length to the front of `bytes`; how many bytes it took.
+#[cold]
+fn long(mut number: u64, bytes: &mut [u8]) -> usize {
+    let mut length = 0;
+    while number >= 0x80 {
+        bytes[length] = number as u8 | 0x80;
+        number >>= 7;
+        length += 1;
+    }
+    bytes[length] = number as u8;
+    length + 1
 }
 
 /// Maps numbers of small magnitude, read as two's complement, to small numbers.
@@ -79,5 +125,27 @@ impl<'a> Cursor<'a> {
         let (bytes, rest) = self.rest.split_at_checked(count)?;
         self.rest = rest;
         Some(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_length_come_back() {
+        let around = |bit: u32| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1];
+        let numbers: Vec<u64> = (0..64).flat_map(around).chain([0, u64::MAX]).collect();
+        let (mut bytes, mut plain) = (vec![7], vec![7]);
+        put_all(&mut bytes, numbers.len(), numbers.iter().copied());
+        for &number in &numbers {
+            let mut one = [0; MOST_BYTES];
+            let length = long(number, &mut one);
+            plain.extend_from_slice(&one[..length]);
+        }
+        assert_eq!(bytes, plain);
+        let mut cursor = Cursor::new(&bytes[1..]);
+        assert!(numbers.iter().all(|&number| cursor.number() == Some(number)));
+        assert!(cursor.is_empty());
     }
 }

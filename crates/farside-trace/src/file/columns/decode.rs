@@ -1,126 +1,15 @@
-//! The content of a block, column by column, before compression.
-//!
-//! Pages are stored as differences to the page that the same thread accessed before, beginning with
-//! page 0 in every block, so that interleaved threads do not disturb each other's patterns.
+//! Taking a block's columns apart again; nothing in them is trusted.
 
-use rustc_hash::FxHashMap;
-
-use super::varint::{Cursor, put, unzigzag, zigzag};
-use super::{MAX_BLOCK_EVENTS, MAX_NAME_BYTES};
+use super::{ALL_WRITES, APPEARED, VANISHED, WEIGHTS, WRITE_BITS, WRITE_MASK};
+use crate::file::varint::{Cursor, unzigzag};
+use crate::file::{MAX_BLOCK_EVENTS, MAX_NAME_BYTES};
 use crate::{Access, Block, Mapping, MappingChange, MappingEvent, PageId, PageRange};
-
-/// How the kind of access is stored.
-const ALL_READS: u8 = 0;
-const ALL_WRITES: u8 = 1;
-const WRITE_BITS: u8 = 2;
-const WRITE_MASK: u8 = 3;
-
-/// Set if the weights are stored; without it all are 1.
-const WEIGHTS: u8 = 4;
-
-const APPEARED: u8 = 0;
-const VANISHED: u8 = 1;
-
-/// Turns blocks into bytes; keeps its tables between blocks.
-#[derive(Default)]
-pub(super) struct Encoder {
-    /// Index of each thread of the block.
-    threads: FxHashMap<u32, usize>,
-    /// Thread and last page, by index.
-    lasts: Vec<(u32, u64)>,
-    /// Index and length of each run of accesses by one thread.
-    runs: Vec<(usize, usize)>,
-    deltas: Vec<u8>,
-}
-
-impl Encoder {
-    /// Writes the columns of `block` into `raw`, which is emptied first.
-    pub fn encode(&mut self, block: &Block, raw: &mut Vec<u8>) {
-        raw.clear();
-        self.split_into_runs(&block.accesses);
-        let writes = writes_form(&block.accesses);
-        let weights = block.accesses.iter().any(|access| access.weight != 1);
-        raw.push(writes | if weights { WEIGHTS } else { 0 });
-        put(raw, self.lasts.len() as u64);
-        self.lasts.iter().for_each(|&(thread, _)| put(raw, u64::from(thread)));
-        put(raw, self.runs.len() as u64);
-        for &(index, length) in &self.runs {
-            put(raw, index as u64);
-            put(raw, length as u64);
-        }
-        if writes == WRITE_BITS {
-            raw.extend(block.accesses.chunks(8).map(write_bits));
-        }
-        if weights {
-            block.accesses.iter().for_each(|access| put(raw, u64::from(access.weight)));
-        }
-        raw.extend_from_slice(&self.deltas);
-        encode_events(block, raw);
-    }
-
-    /// Fills the table of threads, the runs, and the page differences.
-    fn split_into_runs(&mut self, accesses: &[Access]) {
-        self.threads.clear();
-        self.lasts.clear();
-        self.runs.clear();
-        self.deltas.clear();
-        for run in accesses.chunk_by(|a, b| a.thread == b.thread) {
-            let thread = run[0].thread;
-            let index = *self.threads.entry(thread).or_insert_with(|| {
-                self.lasts.push((thread, 0));
-                self.lasts.len() - 1
-            });
-            let mut last = self.lasts[index].1;
-            for access in run {
-                put(&mut self.deltas, zigzag(access.page.0.wrapping_sub(last)));
-                last = access.page.0;
-            }
-            self.lasts[index].1 = last;
-            self.runs.push((index, run.len()));
-        }
-    }
-}
-
-fn writes_form(accesses: &[Access]) -> u8 {
-    match accesses.iter().filter(|access| access.write).count() {
-        0 => ALL_READS,
-        all if all == accesses.len() => ALL_WRITES,
-        _ => WRITE_BITS,
-    }
-}
-
-/// The kinds of up to eight accesses, the first in the lowest bit.
-fn write_bits(accesses: &[Access]) -> u8 {
-    accesses.iter().rev().fold(0, |bits, access| bits << 1 | u8::from(access.write))
-}
-
-fn encode_events(block: &Block, raw: &mut Vec<u8>) {
-    let mut last = block.first;
-    for event in &block.events {
-        put(raw, event.access - last);
-        last = event.access;
-        match &event.change {
-            MappingChange::Appeared(mapping) => {
-                raw.push(APPEARED);
-                put(raw, mapping.first.0);
-                put(raw, mapping.count);
-                put(raw, mapping.name.len() as u64);
-                raw.extend_from_slice(mapping.name.as_bytes());
-            }
-            MappingChange::Vanished(range) => {
-                raw.push(VANISHED);
-                put(raw, range.first.0);
-                put(raw, range.count);
-            }
-        }
-    }
-}
 
 /// Reads the columns in `raw`: `accesses` accesses and `events` events from access `first` on.
 ///
 /// # Errors
 /// What is wrong with the bytes.
-pub(super) fn decode(
+pub(in crate::file) fn decode(
     raw: &[u8],
     first: u64,
     accesses: usize,
