@@ -245,7 +245,7 @@ impl ClockPro {
 
     /// Lets a page in that nobody references now; it keeps the test period it may be in.
     fn add_unreferenced(&mut self, page: PageId) -> Slot {
-        let slot = match self.ghosts.remove(page, &self.pages) {
+        let slot = match self.ghosts.remove(page, |slot| self.pages.get(slot)) {
             Some(slot) => {
                 self.set(slot, Kind::Cold);
                 slot
@@ -291,7 +291,7 @@ impl ReplacementPolicy for ClockPro {
         if arrival == Arrival::Prefetch {
             return self.add_unreferenced(page);
         }
-        if let Some(slot) = self.ghosts.remove(page, &self.pages) {
+        if let Some(slot) = self.ghosts.remove(page, |slot| self.pages.get(slot)) {
             self.leave_test(slot);
             self.promote(slot);
             return slot;

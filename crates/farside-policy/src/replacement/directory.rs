@@ -3,7 +3,7 @@
 use farside_trace::PageId;
 
 use super::Slot;
-use super::list::{Lists, SlotPages};
+use super::page_lists::PageLists;
 use super::remembered::Remembered;
 
 /// `N` lists of pages from oldest to youngest, some for resident pages and some for remembered ones; the
@@ -12,17 +12,14 @@ use super::remembered::Remembered;
 /// Every operation takes constant time; within what was reserved none allocates.
 #[derive(Clone, Debug, Default)]
 pub struct Directory<const N: usize> {
-    pages: SlotPages,
-    lists: Lists<N>,
+    lists: PageLists<N>,
     remembered: Remembered,
 }
 
 impl<const N: usize> Directory<N> {
     /// Makes room for so many pages, resident and remembered ones.
     pub fn reserve(&mut self, resident: usize, remembered: usize) {
-        let pages = resident.saturating_add(remembered);
-        self.pages.reserve(pages);
-        self.lists.reserve(pages);
+        self.lists.reserve(resident.saturating_add(remembered));
         self.remembered.reserve(remembered);
     }
 
@@ -39,21 +36,19 @@ impl<const N: usize> Directory<N> {
 
     /// Takes in a resident page as the youngest of `list`.
     pub fn admit(&mut self, page: PageId, list: usize) -> Slot {
-        let slot = self.pages.insert(page);
-        self.lists.push_youngest(list, slot);
-        slot
+        self.lists.admit(page, list)
     }
 
     /// Makes `slot` the youngest of `list`, whichever list it is in.
+    #[inline]
     pub fn move_to(&mut self, slot: Slot, list: usize) {
-        self.lists.remove(slot);
-        self.lists.push_youngest(list, slot);
+        self.lists.move_to(slot, list);
     }
 
     /// Remembers the resident page at `slot` as the youngest of `list`.
     pub fn retire(&mut self, slot: Slot, list: usize) -> Option<PageId> {
-        let page = self.pages.get(slot)?;
-        self.move_to(slot, list);
+        let page = self.lists.page(slot)?;
+        self.lists.move_to(slot, list);
         self.remembered.insert(page, slot);
         Some(page)
     }
@@ -61,26 +56,26 @@ impl<const N: usize> Directory<N> {
     /// Finds a remembered page: the list it was in, and its slot, which is in no list now. The slot goes
     /// back into one by [`readmit`](Self::readmit), or is given up by [`discard`](Self::discard).
     pub fn recall(&mut self, page: PageId) -> Option<(Slot, usize)> {
-        let slot = self.remembered.recall(page, &self.pages)?;
+        let slot = self.remembered.recall(page, |slot| self.lists.page(slot))?;
         let list = self.lists.list_of(slot)?;
-        self.lists.remove(slot);
+        self.lists.unlist(slot);
         Some((slot, list))
     }
 
     /// Makes a slot in no list the youngest of `list`.
     pub fn readmit(&mut self, slot: Slot, list: usize) {
-        self.lists.push_youngest(list, slot);
+        self.lists.enlist(slot, list);
     }
 
     /// Gives up a slot in no list.
     pub fn discard(&mut self, slot: Slot) {
-        self.pages.release(slot);
+        self.lists.release(slot);
     }
 
     /// As [`ReplacementPolicy::glance`](super::ReplacementPolicy::glance).
     #[inline]
     pub fn glance(&self, slot: Slot) -> u32 {
-        self.pages.glance(slot) ^ self.lists.glance(slot)
+        self.lists.glance(slot)
     }
 
     /// As [`ReplacementPolicy::glance_beside`](super::ReplacementPolicy::glance_beside).
@@ -91,16 +86,16 @@ impl<const N: usize> Directory<N> {
 
     /// Forgets the oldest page of a list of remembered ones; whether there was any.
     pub fn forget_oldest(&mut self, list: usize) -> bool {
-        let Some(slot) = self.lists.pop_oldest(list) else { return false };
-        let page = self.pages.release(slot);
+        let Some(slot) = self.lists.oldest(list) else { return false };
+        let page = self.release(slot);
         self.remembered.forget(page, slot);
         true
     }
 
     /// Lets a resident page go.
     pub fn release(&mut self, slot: Slot) -> PageId {
-        self.lists.remove(slot);
-        self.pages.release(slot)
+        self.lists.unlist(slot);
+        self.lists.release(slot)
     }
 
     /// The oldest slot of `list`.
@@ -109,6 +104,7 @@ impl<const N: usize> Directory<N> {
     }
 
     /// The list that `slot` is in.
+    #[inline]
     pub fn list_of(&self, slot: Slot) -> Option<usize> {
         self.lists.list_of(slot)
     }

@@ -1,6 +1,6 @@
 //! Which resident page leaves next.
 //!
-//! A policy is a file of its own beside this one, built from the lists of [`list`], and one line in
+//! A policy is a file of its own beside this one, built from the lists of [`list`] or `page_lists`, and one line in
 //! the table that [`by_name`] searches.
 
 mod arc;
@@ -13,6 +13,7 @@ mod lirs;
 pub mod list;
 mod lru;
 mod page_index;
+mod page_lists;
 mod priority;
 pub mod region;
 mod registry;

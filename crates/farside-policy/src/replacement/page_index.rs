@@ -3,7 +3,6 @@
 use farside_trace::PageId;
 
 use super::Slot;
-use super::list::SlotPages;
 
 /// An unused bucket. No slot has this number.
 const EMPTY: u64 = u64::MAX;
@@ -14,7 +13,7 @@ const LEAST: usize = 16;
 /// Spreads neighbouring pages over the table (the golden ratio, in 64 bits).
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Slots by page, for pages that a [`SlotPages`] holds.
+/// Slots by page, for pages that have slots.
 ///
 /// A table with open addressing and linear probing, at most half full: each bucket is one word with a
 /// slot and half of the page's hash, so that a page is mostly found, or found missing, by one look at
@@ -67,9 +66,13 @@ impl PageIndex {
         self.len += 1;
     }
 
-    /// Takes `page` out, and tells where it is.
-    pub fn remove(&mut self, page: PageId, pages: &SlotPages) -> Option<Slot> {
-        self.remove_if(page, |slot| pages.get(slot) == Some(page))
+    /// Takes `page` out, and tells where it is; `page_at` tells which page a slot has.
+    pub fn remove(
+        &mut self,
+        page: PageId,
+        page_at: impl Fn(Slot) -> Option<PageId>,
+    ) -> Option<Slot> {
+        self.remove_if(page, |slot| page_at(slot) == Some(page))
     }
 
     /// Takes `page`, which is or was at `slot`, out.
@@ -147,6 +150,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::replacement::list::SlotPages;
 
     proptest! {
         /// Few pages, and such that many have a bucket in common.
@@ -163,7 +167,7 @@ mod tests {
                     index.insert(page, slot);
                     expected.insert(page, slot);
                 } else if !add {
-                    let found = index.remove(page, &pages);
+                    let found = index.remove(page, |slot| pages.get(slot));
                     prop_assert_eq!(found, expected.remove(&page));
                     found.map(|slot| pages.release(slot));
                 }

@@ -3,7 +3,6 @@
 use farside_trace::PageId;
 
 use super::Slot;
-use super::list::SlotPages;
 use super::page_index::PageIndex;
 
 /// Where remembered pages are: in an index, or as the caller tells.
@@ -49,15 +48,20 @@ impl Remembered {
         }
     }
 
-    /// The slot of a page that comes back, if it is remembered; it is not any more.
+    /// The slot of a page that comes back, if it is remembered; it is not any more. `page_at` tells
+    /// which page a slot has.
     #[inline]
-    pub fn recall(&mut self, page: PageId, pages: &SlotPages) -> Option<Slot> {
+    pub fn recall(
+        &mut self,
+        page: PageId,
+        page_at: impl Fn(Slot) -> Option<PageId>,
+    ) -> Option<Slot> {
         match self {
-            Self::Indexed(index) => index.remove(page, pages),
+            Self::Indexed(index) => index.remove(page, page_at),
             Self::Hinted(hint) => {
                 let (hinted, slot) = hint.take()?;
                 // The slot may be another page's by now.
-                (hinted == page && pages.get(slot) == Some(page)).then_some(slot)
+                (hinted == page && page_at(slot) == Some(page)).then_some(slot)
             }
         }
     }

@@ -217,7 +217,7 @@ impl RegionSpecific {
     /// Makes a page resident, at the end of its region that leaves first or last.
     fn admit(&mut self, page: PageId, referenced: bool) -> Slot {
         let region = self.region(page);
-        let slot = match self.ghosts.remove(page, &self.pages) {
+        let slot = match self.ghosts.remove(page, |slot| self.pages.get(slot)) {
             Some(slot) => slot,
             None => self.new_slot(page, region),
         };

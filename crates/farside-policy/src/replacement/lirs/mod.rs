@@ -1,31 +1,12 @@
 //! LIRS (Jiang and Zhang, SIGMETRICS 2002).
 
+mod entries;
+
 use farside_trace::PageId;
 
-use super::list::{Lists, SlotPages};
 use super::remembered::Remembered;
 use super::{Arrival, ReplacementPolicy, Slot};
-
-/// The only list of the stack, from the oldest reference to the youngest: S.
-const STACK: usize = 0;
-
-/// Resident pages of high recency, in the order in which they leave: Q.
-const QUEUE: usize = 0;
-
-/// Pages that left and are still in the stack, in the order in which they left; only if there is a bound
-/// for them, else nobody asks for the order.
-const GHOSTS: usize = 1;
-
-/// What a page in the stack or in the queue is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Low inter-reference recency: stays. Always resident and in the stack.
-    Low,
-    /// High inter-reference recency, resident, in the queue.
-    High,
-    /// High inter-reference recency, not resident, in the stack.
-    Ghost,
-}
+use entries::{Entries, Kind, Order};
 
 /// What the definition leaves open.
 #[derive(Copy, Clone, Debug)]
@@ -54,10 +35,7 @@ impl Default for LirsOptions {
 pub struct Lirs {
     name: &'static str,
     options: LirsOptions,
-    pages: SlotPages,
-    kinds: Vec<Kind>,
-    stack: Lists<1>,
-    lists: Lists<2>,
+    entries: Entries,
     ghosts: Remembered,
     low: usize,
     most_low: usize,
@@ -76,10 +54,7 @@ impl Lirs {
         Self {
             name,
             options,
-            pages: SlotPages::new(),
-            kinds: Vec::new(),
-            stack: Lists::new(),
-            lists: Lists::new(),
+            entries: Entries::new(),
             ghosts: Remembered::new(),
             low: 0,
             most_low: 0,
@@ -88,29 +63,11 @@ impl Lirs {
         }
     }
 
-    fn kind(&self, slot: Slot) -> Kind {
-        self.kinds[slot.0 as usize]
-    }
-
-    fn set(&mut self, slot: Slot, kind: Kind) {
-        self.kinds[slot.0 as usize] = kind;
-    }
-
-    fn new_slot(&mut self, page: PageId, kind: Kind) -> Slot {
-        let slot = self.pages.insert(page);
-        let index = slot.0 as usize;
-        if index >= self.kinds.len() {
-            self.kinds.resize(index + 1, kind);
-        }
-        self.kinds[index] = kind;
-        slot
-    }
-
     /// Makes a page that is in no list but the stack one that stays.
     fn promote(&mut self, slot: Slot) {
-        self.set(slot, Kind::Low);
+        self.entries.set_kind(slot, Kind::Low);
         self.low += 1;
-        self.stack.make_youngest(slot);
+        self.entries.make_youngest(Order::Stack, slot);
         self.demote_surplus();
     }
 
@@ -118,10 +75,11 @@ impl Lirs {
     fn demote_surplus(&mut self) {
         self.prune();
         while self.low > self.most_low {
-            let Some(slot) = self.stack.pop_oldest(STACK) else { return };
-            self.set(slot, Kind::High);
+            let Some(slot) = self.entries.oldest(Order::Stack) else { return };
+            self.entries.remove(Order::Stack, slot);
+            self.entries.set_kind(slot, Kind::High);
             self.low -= 1;
-            self.lists.push_youngest(QUEUE, slot);
+            self.entries.push_youngest(Order::Queue, slot);
             self.prune();
         }
     }
@@ -129,58 +87,58 @@ impl Lirs {
     /// Takes what does not stay from the old end of the stack: no reference to it can be more recent
     /// than one to a page that stays.
     fn prune(&mut self) {
-        while let Some(slot) = self.stack.oldest(STACK) {
-            match self.kind(slot) {
+        while let Some(slot) = self.entries.oldest(Order::Stack) {
+            match self.entries.kind(slot) {
                 Kind::Low => return,
-                Kind::High => self.stack.remove(slot),
-                Kind::Ghost => self.forget(slot),
+                Kind::High => self.entries.remove(Order::Stack, slot),
+                Kind::Ghost | Kind::Free => self.forget(slot),
             }
         }
     }
 
     /// Forgets a ghost.
     fn forget(&mut self, slot: Slot) {
-        self.stack.remove(slot);
+        self.entries.remove(Order::Stack, slot);
         self.unlist_ghost(slot);
-        let page = self.pages.release(slot);
+        let page = self.entries.release(slot);
         self.ghosts.forget(page, slot);
     }
 
     /// Takes a ghost out of their list, if they have one.
     fn unlist_ghost(&mut self, slot: Slot) {
         if self.options.most_ghosts.is_some() {
-            self.lists.remove(slot);
+            self.entries.remove(Order::Ghosts, slot);
         }
     }
 
     /// Lets a page in that nobody has referenced yet; it keeps the place in the stack it may have.
     fn add_unreferenced(&mut self, page: PageId) -> Slot {
-        let slot = match self.ghosts.recall(page, &self.pages) {
+        let slot = match self.ghosts.recall(page, |slot| self.entries.page(slot)) {
             Some(slot) => {
                 self.unlist_ghost(slot);
-                self.set(slot, Kind::High);
+                self.entries.set_kind(slot, Kind::High);
                 slot
             }
-            None => self.new_slot(page, Kind::High),
+            None => self.entries.insert(page, Kind::High),
         };
-        self.lists.push_youngest(QUEUE, slot);
+        self.entries.push_youngest(Order::Queue, slot);
         slot
     }
 
     /// Lets a page in because it is referenced.
     fn add_referenced(&mut self, page: PageId) -> Slot {
-        if let Some(slot) = self.ghosts.recall(page, &self.pages) {
+        if let Some(slot) = self.ghosts.recall(page, |slot| self.entries.page(slot)) {
             self.unlist_ghost(slot);
             self.promote(slot);
             return slot;
         }
         let low = self.low < self.most_low;
-        let slot = self.new_slot(page, if low { Kind::Low } else { Kind::High });
-        self.stack.push_youngest(STACK, slot);
+        let slot = self.entries.insert(page, if low { Kind::Low } else { Kind::High });
+        self.entries.push_youngest(Order::Stack, slot);
         if low {
             self.low += 1;
         } else {
-            self.lists.push_youngest(QUEUE, slot);
+            self.entries.push_youngest(Order::Queue, slot);
         }
         slot
     }
@@ -210,10 +168,7 @@ impl ReplacementPolicy for Lirs {
         self.most_low = pages.saturating_sub(high);
         self.most_ghosts = self.options.most_ghosts.map_or(usize::MAX, |times| times * pages);
         let slots = pages.saturating_add(self.options.most_ghosts.map_or(0, |times| times * pages));
-        self.pages.reserve(slots);
-        self.kinds.reserve_exact(slots.saturating_sub(self.kinds.len()));
-        self.stack.reserve(slots);
-        self.lists.reserve(slots);
+        self.entries.reserve(slots);
         self.ghosts.reserve(slots - pages);
         self.demote_surplus();
     }
@@ -232,68 +187,68 @@ impl ReplacementPolicy for Lirs {
             return;
         }
         self.last = Some(slot);
-        let in_stack = self.stack.list_of(slot).is_some();
-        match self.kind(slot) {
+        let in_stack = self.entries.in_stack(slot);
+        match self.entries.kind(slot) {
             Kind::Low => {
-                let oldest = self.stack.oldest(STACK) == Some(slot);
-                self.stack.make_youngest(slot);
+                let oldest = self.entries.oldest(Order::Stack) == Some(slot);
+                self.entries.make_youngest(Order::Stack, slot);
                 if oldest {
                     self.prune();
                 }
             }
             Kind::High if in_stack => {
-                self.lists.remove(slot);
+                self.entries.remove(Order::Queue, slot);
                 self.promote(slot);
             }
             _ => {
-                self.stack.push_youngest(STACK, slot);
-                self.lists.make_youngest(slot);
+                self.entries.push_youngest(Order::Stack, slot);
+                self.entries.make_youngest(Order::Queue, slot);
             }
         }
     }
 
     fn glance(&self, slot: Slot) -> u32 {
-        let kind = self.kinds.get(slot.0 as usize).map_or(0, |kind| *kind as u32);
-        kind ^ self.pages.glance(slot) ^ self.stack.glance(slot) ^ self.lists.glance(slot)
+        self.entries.glance(slot)
     }
 
     fn glance_beside(&self, slot: Slot) -> u32 {
-        self.stack.glance_beside(slot)
+        self.entries.glance_beside(slot)
     }
 
     fn remove(&mut self, slot: Slot) {
-        if self.kind(slot) == Kind::Low {
+        if self.entries.kind(slot) == Kind::Low {
             self.low -= 1;
         } else {
-            self.lists.remove(slot);
+            self.entries.remove(Order::Queue, slot);
         }
-        if self.stack.list_of(slot).is_some() {
-            self.stack.remove(slot);
+        if self.entries.in_stack(slot) {
+            self.entries.remove(Order::Stack, slot);
         }
-        self.pages.release(slot);
+        self.entries.release(slot);
         self.last = self.last.filter(|last| *last != slot);
         self.prune();
     }
 
     fn victim(&mut self) -> Option<PageId> {
-        let Some(slot) = self.lists.pop_oldest(QUEUE) else {
+        let Some(slot) = self.entries.oldest(Order::Queue) else {
             self.prune();
-            let slot = self.stack.oldest(STACK)?;
-            let page = self.pages.get(slot);
+            let slot = self.entries.oldest(Order::Stack)?;
+            let page = self.entries.page(slot);
             self.remove(slot);
             return page;
         };
+        self.entries.remove(Order::Queue, slot);
         self.last = self.last.filter(|last| *last != slot);
-        if self.stack.list_of(slot).is_none() {
-            return Some(self.pages.release(slot));
+        if !self.entries.in_stack(slot) {
+            return Some(self.entries.release(slot));
         }
-        let page = self.pages.get(slot)?;
-        self.set(slot, Kind::Ghost);
+        let page = self.entries.page(slot)?;
+        self.entries.set_kind(slot, Kind::Ghost);
         self.ghosts.insert(page, slot);
         if self.options.most_ghosts.is_some() {
-            self.lists.push_youngest(GHOSTS, slot);
-            if self.lists.len(GHOSTS) > self.most_ghosts
-                && let Some(oldest) = self.lists.oldest(GHOSTS)
+            self.entries.push_youngest(Order::Ghosts, slot);
+            if self.entries.len(Order::Ghosts) > self.most_ghosts
+                && let Some(oldest) = self.entries.oldest(Order::Ghosts)
             {
                 self.forget(oldest);
             }
@@ -306,6 +261,6 @@ impl ReplacementPolicy for Lirs {
     }
 
     fn len(&self) -> usize {
-        self.low + self.lists.len(QUEUE)
+        self.low + self.entries.len(Order::Queue)
     }
 }
