@@ -5,11 +5,11 @@
 
 mod emulator;
 mod filter;
-mod order;
+pub mod order;
 mod page_set;
 mod recorder;
 mod space;
-mod stream;
+pub mod stream;
 mod summary;
 mod supervisor;
 mod tlb;

@@ -1,12 +1,17 @@
 //! The threads' words, put into the one order in which things happened.
 
-use super::stream::{Lane, RING_WORDS, Run, Stream, Word};
+use std::ops::Range;
+
+use super::stream::{Lane, OpenRun, RING_WORDS, Run, Stream, Word};
 
 /// How far ahead of what is expected next a thread may be read.
 const WINDOW: u64 = 1 << 16;
 
 /// Words of a stretch that are read before their room is given back.
 const PIECE: u64 = 1 << 14;
+
+/// Kind of the message that ends a stretch.
+const END: u64 = 0;
 
 /// Kind of the message that says which thread has a lane.
 const THREAD: u64 = 1;
@@ -23,14 +28,13 @@ pub trait Listener {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// What waits for its place in the order.
-#[derive(Clone, Debug, Default)]
+/// What waits for its place in the order. Messages wait in their rings, as they may be long.
+#[derive(Copy, Clone, Debug, Default)]
 enum Waiting {
     #[default]
     Nothing,
     Run(u32, Run),
-    Message(Box<(u64, Vec<u64>)>),
-    /// Something that was dealt with already.
+    /// A run that was told already.
     Done,
 }
 
@@ -38,6 +42,8 @@ enum Waiting {
 #[derive(Copy, Clone, Debug, Default)]
 struct Reading {
     thread: u32,
+    /// Number of words read since ever; what the shared memory says of it may be damaged.
+    position: u64,
     /// Accesses of the run to be handed over next that were told already.
     lent: u64,
 }
@@ -52,13 +58,21 @@ pub struct Order {
     lanes: Vec<Reading>,
     /// The lane whose stretch is at its place.
     stretch: Option<usize>,
+    /// The words of the message that is told.
+    message: Vec<u64>,
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Order {
     /// Nothing was told yet.
     pub fn new() -> Self {
         let window = vec![Waiting::Nothing; WINDOW as usize];
-        Self { expected: 1, window, lanes: Vec::new(), stretch: None }
+        Self { expected: 1, window, lanes: Vec::new(), stretch: None, message: Vec::new() }
     }
 
     /// Reads what there is and tells what is at its place. Returns whether anything was read.
@@ -68,12 +82,14 @@ impl Order {
         listener: &mut impl Listener,
     ) -> Result<bool, Damaged> {
         let lanes = stream.lanes();
-        self.lanes.resize(lanes.len(), Reading::default());
+        if lanes.len() > self.lanes.len() {
+            self.lanes.resize(lanes.len(), Reading::default());
+        }
         let mut progress = false;
         for (index, lane) in lanes.iter().enumerate().filter(|(_, lane)| lane.in_use()) {
             let ended = lane.ended();
             progress |= self.read(index, lane, listener)?;
-            if ended && lane.tail() == lane.head() {
+            if ended && self.lanes[index].position == lane.head() {
                 lane.release();
             }
         }
@@ -86,8 +102,8 @@ impl Order {
         lane: &Lane,
         listener: &mut impl Listener,
     ) -> Result<bool, Damaged> {
-        let (start, head) = (lane.tail(), lane.head());
-        if head.wrapping_sub(start) > RING_WORDS as u64 {
+        let (start, head) = (self.lanes[index].position, lane.head());
+        if head < start || head - start > RING_WORDS as u64 {
             return Err(Damaged);
         }
         let mut position = start;
@@ -95,11 +111,12 @@ impl Order {
             let before = (position, self.expected);
             if self.stretch == Some(index) {
                 let end = head.min(position + PIECE);
-                position = self.read_stretch(index, lane, position, end, listener);
+                position = self.read_stretch(index, lane, position, end, listener)?;
             } else {
                 position = self.read_placed(index, lane, position, head, listener)?;
             }
             self.tell(listener);
+            self.lanes[index].position = position;
             lane.give_back(position);
             if before == (position, self.expected) {
                 break;
@@ -116,17 +133,20 @@ impl Order {
         start: u64,
         end: u64,
         listener: &mut impl Listener,
-    ) -> u64 {
+    ) -> Result<u64, Damaged> {
         let thread = self.lanes[index].thread;
         for position in start..end {
-            let Word::Run(run) = Word::decode(lane.word(position)) else {
-                self.stretch = None;
-                self.expected += 1;
-                return position + 1;
-            };
-            listener.run(thread, run);
+            match Word::decode(lane.word(position)) {
+                Word::Run(run) => listener.run(thread, run),
+                Word::Message(END, 0) => {
+                    self.stretch = None;
+                    self.expected += 1;
+                    return Ok(position + 1);
+                }
+                _ => return Err(Damaged),
+            }
         }
-        end
+        Ok(end)
     }
 
     /// Takes words with places of their own, until one has to wait; returns its position.
@@ -141,16 +161,20 @@ impl Order {
         let mut position = start;
         while position < head {
             match Word::decode(lane.word(position)) {
-                Word::Stretch(place) if place == self.expected => {
+                Word::Stretch(place) if self.is_due(place) => {
                     self.stretch = Some(index);
                     return Ok(position + 1);
                 }
-                Word::Stretch(_) => return Ok(position),
+                Word::Stretch(place) if place >= self.expected => return Ok(position),
                 Word::Ticket(place) if place >= self.expected.saturating_add(WINDOW) => {
                     return Ok(position);
                 }
                 Word::Ticket(place) => {
-                    position = self.take(index, lane, place, position + 1, head, listener)?;
+                    let ticket = position;
+                    position = self.take(index, lane, place, ticket + 1, head, listener)?;
+                    if position == ticket {
+                        return Ok(ticket);
+                    }
                 }
                 _ => return Err(Damaged),
             }
@@ -158,7 +182,14 @@ impl Order {
         Ok(position)
     }
 
-    /// Takes what is at `position` and has this place; returns the position after it.
+    /// Whether it is the turn of what has this place, with nothing told of it.
+    fn is_due(&self, place: u64) -> bool {
+        let waiting = self.window[(place % WINDOW) as usize];
+        place == self.expected && matches!(waiting, Waiting::Nothing)
+    }
+
+    /// Takes what is at `position` and has this place; returns the position after it, or that of the
+    /// ticket before it if it has to wait.
     fn take(
         &mut self,
         index: usize,
@@ -169,30 +200,59 @@ impl Order {
         listener: &mut impl Listener,
     ) -> Result<u64, Damaged> {
         let left = head - position;
-        match Word::decode(lane.word(position)) {
-            Word::Run(run) if left > 0 => {
-                self.take_run(index, place, run, listener);
+        // The word before it was written with it.
+        let word = if left > 0 { Word::decode(lane.word(position)) } else { return Err(Damaged) };
+        match word {
+            Word::Run(run) => {
+                self.take_run(index, place, run, listener)?;
                 Ok(position + 1)
             }
-            Word::Message(kind, count) if count < left => {
-                let end = position + 1 + count;
-                let words: Vec<u64> = (position + 1..end).map(|at| lane.word(at)).collect();
-                if kind == THREAD {
-                    let thread = words.first().map_or(0, |&number| number as u32);
-                    self.lanes[index] = Reading { thread, lent: 0 };
-                    self.put(place, Waiting::Done);
-                } else {
-                    self.put(place, Waiting::Message(Box::new((kind, words))));
+            Word::Message(kind, count) if count < left && place >= self.expected => {
+                if !self.is_due(place) {
+                    return Ok(position - 1);
                 }
+                let end = position + 1 + count;
+                self.tell_message(index, kind, lane, position + 1..end, listener);
                 Ok(end)
             }
             _ => Err(Damaged),
         }
     }
 
+    /// Tells a message that is at its place.
+    fn tell_message(
+        &mut self,
+        index: usize,
+        kind: u64,
+        lane: &Lane,
+        words: Range<u64>,
+        listener: &mut impl Listener,
+    ) {
+        self.message.clear();
+        self.message.extend(words.map(|at| lane.word(at)));
+        if kind == THREAD {
+            let reading = &mut self.lanes[index];
+            reading.thread = self.message.first().map_or(0, |&number| number as u32);
+            reading.lent = 0;
+        } else {
+            listener.message(kind, &self.message);
+        }
+        self.expected += 1;
+        self.tell(listener);
+    }
+
     /// Takes a run, except for what of it was told before.
-    fn take_run(&mut self, index: usize, place: u64, run: Run, listener: &mut impl Listener) {
+    fn take_run(
+        &mut self,
+        index: usize,
+        place: u64,
+        run: Run,
+        listener: &mut impl Listener,
+    ) -> Result<(), Damaged> {
         let reading = &mut self.lanes[index];
+        if place < self.expected && reading.lent == 0 {
+            return Err(Damaged);
+        }
         let told = reading.lent.min(u64::from(run.weight));
         reading.lent -= told;
         let (thread, rest) = (reading.thread, Run { weight: run.weight - told as u32, ..run });
@@ -200,15 +260,14 @@ impl Order {
             if rest.weight > 0 {
                 listener.run(thread, rest);
             }
-        } else if rest.weight > 0 {
-            self.put(place, Waiting::Run(thread, rest));
-        } else {
-            self.put(place, Waiting::Done);
+            return Ok(());
         }
-    }
-
-    fn put(&mut self, place: u64, what: Waiting) {
-        self.window[(place % WINDOW) as usize] = what;
+        let waiting = &mut self.window[(place % WINDOW) as usize];
+        if !matches!(waiting, Waiting::Nothing) {
+            return Err(Damaged);
+        }
+        *waiting = if rest.weight > 0 { Waiting::Run(thread, rest) } else { Waiting::Done };
+        Ok(())
     }
 
     /// Tells what is at its place.
@@ -217,7 +276,6 @@ impl Order {
             match std::mem::take(&mut self.window[(self.expected % WINDOW) as usize]) {
                 Waiting::Nothing => return,
                 Waiting::Run(thread, run) => listener.run(thread, run),
-                Waiting::Message(message) => listener.message(message.0, &message.1),
                 Waiting::Done => {}
             }
             self.expected += 1;
@@ -228,12 +286,13 @@ impl Order {
     /// far. Its thread may compute without memory for long, or may have no processor. Returns whether
     /// there was such a run.
     pub fn lend(&mut self, stream: &Stream, listener: &mut impl Listener) -> bool {
-        for (index, lane) in stream.lanes().iter().enumerate().take(self.lanes.len()) {
-            let open = lane.open_run().filter(|open| open.place == self.expected);
-            if let (true, Some(open)) = (lane.in_use(), open) {
-                let reading = &mut self.lanes[index];
-                reading.lent += u64::from(open.run.weight);
-                listener.run(reading.thread, open.run);
+        for (reading, lane) in self.lanes.iter_mut().zip(stream.lanes()) {
+            // The rest of an earlier run that was lent is in the ring by now, and comes first.
+            let may_lend = lane.in_use() && reading.lent == 0;
+            let open = lane.open_run().filter(|open| may_lend && open.place == self.expected);
+            if let Some(open) = open {
+                reading.lent = open.weight;
+                tell_open(reading.thread, open, open.weight, listener);
                 self.expected += 1;
                 self.tell(listener);
                 return true;
@@ -247,8 +306,8 @@ impl Order {
         loop {
             while self.advance(stream, listener)? {}
             if let Some(index) = self.stretch.take() {
-                if let Some(open) = stream.lanes()[index].open_run() {
-                    listener.run(self.lanes[index].thread, open.run);
+                if let Some(open) = stream.lanes().get(index).and_then(Lane::open_run) {
+                    tell_open(self.lanes[index].thread, open, open.weight, listener);
                 }
                 self.expected += 1;
                 self.tell(listener);
@@ -268,11 +327,13 @@ impl Order {
     fn next_place(&self, stream: &Stream) -> Option<u64> {
         let early = (self.expected..self.expected.saturating_add(WINDOW))
             .find(|place| !matches!(self.window[(place % WINDOW) as usize], Waiting::Nothing));
-        let unread = stream.lanes().iter().filter(|lane| lane.tail() < lane.head());
-        let unread = unread.filter_map(|lane| match Word::decode(lane.word(lane.tail())) {
-            Word::Ticket(place) | Word::Stretch(place) => Some(place),
-            _ => None,
-        });
+        let lanes = self.lanes.iter().zip(stream.lanes());
+        let unread = lanes.filter(|(reading, lane)| reading.position < lane.head());
+        let unread =
+            unread.filter_map(|(reading, lane)| match Word::decode(lane.word(reading.position)) {
+                Word::Ticket(place) | Word::Stretch(place) => Some(place),
+                _ => None,
+            });
         let open = stream.lanes().iter().filter_map(Lane::open_run).map(|open| open.place);
         early.into_iter().chain(unread).chain(open).filter(|&place| place > self.expected).min()
     }
@@ -280,11 +341,21 @@ impl Order {
     /// What came to runs after they were lent.
     fn tell_rests(&mut self, stream: &Stream, listener: &mut impl Listener) {
         for (reading, lane) in self.lanes.iter().zip(stream.lanes()) {
-            let Some(open) = lane.open_run().filter(|_| reading.lent > 0) else { continue };
-            let rest = u64::from(open.run.weight).saturating_sub(reading.lent);
-            if let Ok(weight @ 1..) = u32::try_from(rest) {
-                listener.run(reading.thread, Run { weight, ..open.run });
+            if let Some(open) = lane.open_run().filter(|_| reading.lent > 0) {
+                let rest = open.weight.saturating_sub(reading.lent);
+                tell_open(reading.thread, open, rest, listener);
             }
         }
+    }
+}
+
+/// Tells of so many accesses of a run that is going on.
+fn tell_open(thread: u32, open: OpenRun, weight: u64, listener: &mut impl Listener) {
+    let OpenRun { page, wrote, .. } = open;
+    let mut left = weight;
+    while left > 0 {
+        let weight = u32::try_from(left).unwrap_or(u32::MAX);
+        listener.run(thread, Run { page, weight, wrote });
+        left -= u64::from(weight);
     }
 }

@@ -33,6 +33,13 @@ struct Header {
     padding: [u64; 502],
 }
 
+/// Pages and places beyond what words can say are nonsense.
+const PAGES_END: u64 = 1 << 48;
+const PLACES_END: u64 = 1 << 62;
+
+/// More accesses to one page than any program makes before another.
+const OPEN_WEIGHT_MOST: u64 = 1 << 44;
+
 /// The state of a lane.
 const LANE_FREE: u64 = 0;
 const LANE_ENDED: u64 = 2;
@@ -75,8 +82,12 @@ pub struct Run {
 pub struct OpenRun {
     /// Its place in the order; 0 in a stretch.
     pub place: u64,
-    /// What of it has happened so far.
-    pub run: Run,
+    /// The page.
+    pub page: u64,
+    /// Number of accesses so far; at least 1, and at most 2^44.
+    pub weight: u64,
+    /// Whether any of them wrote.
+    pub wrote: bool,
 }
 
 /// What a word is.
@@ -122,28 +133,23 @@ impl Lane {
         self.head.load(Ordering::Acquire)
     }
 
-    /// Number of words read since ever.
-    #[inline]
-    pub fn tail(&self) -> u64 {
-        self.tail.load(Ordering::Relaxed)
-    }
-
     /// Gives the room of the words before `position` back to the writer.
     #[inline]
     pub fn give_back(&self, position: u64) {
         self.tail.store(position, Ordering::Release);
     }
 
-    /// The run that is going on, if there is one and it is not just being handed over.
+    /// The run that is going on, if there is one and it is not just being handed over. None if what
+    /// the memory says of it cannot be.
     pub fn open_run(&self) -> Option<OpenRun> {
         let opened = self.open_head.load(Ordering::Acquire);
         let page = self.page.load(Ordering::Acquire);
         let place = self.place.load(Ordering::Acquire);
         let open = self.open.load(Ordering::Acquire);
-        let is_open = page != u64::MAX && (opened == self.head() || self.in_stretch());
-        let weight = u32::try_from(open >> 3).unwrap_or(u32::MAX);
-        let run = Run { page, weight, wrote: open & 4 != 0 };
-        (is_open && weight > 0).then_some(OpenRun { place, run })
+        let is_open = opened == self.head() || self.in_stretch();
+        let (weight, wrote) = ((open >> 3).min(OPEN_WEIGHT_MOST), open & 4 != 0);
+        let is_sane = page < PAGES_END && place < PLACES_END && weight > 0;
+        (is_open && is_sane).then_some(OpenRun { place, page, weight, wrote })
     }
 
     fn in_stretch(&self) -> bool {
