@@ -2,13 +2,16 @@
 
 use std::ops::Range;
 
-use super::stream::{Lane, OpenRun, RING_WORDS, Run, Stream, Word};
+use super::stream::{Lane, OpenRun, RING_WORDS, Run, RunWord, Stream, Word};
 
 /// How far ahead of what is expected next a thread may be read.
 const WINDOW: u64 = 1 << 16;
 
 /// Words of a stretch that are read before their room is given back.
 const PIECE: u64 = 1 << 14;
+
+/// Runs of a stretch that are told at once; they fit into a processor's first cache.
+const AT_ONCE: usize = 1 << 10;
 
 /// Kind of the message that ends a stretch.
 const END: u64 = 0;
@@ -20,6 +23,10 @@ const THREAD: u64 = 1;
 pub trait Listener {
     /// A thread made accesses.
     fn run(&mut self, thread: u32, run: Run);
+    /// A thread made accesses, and no other did meanwhile.
+    fn runs(&mut self, thread: u32, runs: &[RunWord]) {
+        runs.iter().for_each(|run| self.run(thread, run.run()));
+    }
     /// A message of this kind, with its words.
     fn message(&mut self, kind: u64, words: &[u64]);
 }
@@ -58,6 +65,8 @@ pub struct Order {
     lanes: Vec<Reading>,
     /// The lane whose stretch is at its place.
     stretch: Option<usize>,
+    /// The runs of a stretch that are told.
+    told: Box<[RunWord; AT_ONCE]>,
     /// The words of the message that is told.
     message: Vec<u64>,
 }
@@ -72,7 +81,9 @@ impl Order {
     /// Nothing was told yet.
     pub fn new() -> Self {
         let window = vec![Waiting::Nothing; WINDOW as usize];
-        Self { expected: 1, window, lanes: Vec::new(), stretch: None, message: Vec::new() }
+        let told = Box::new([RunWord::FIRST; AT_ONCE]);
+        let (lanes, message) = (Vec::new(), Vec::new());
+        Self { expected: 1, window, lanes, stretch: None, told, message }
     }
 
     /// Reads what there is and tells what is at its place. Returns whether anything was read.
@@ -135,15 +146,19 @@ impl Order {
         listener: &mut impl Listener,
     ) -> Result<u64, Damaged> {
         let thread = self.lanes[index].thread;
-        for position in start..end {
-            match Word::decode(lane.word(position)) {
-                Word::Run(run) => listener.run(thread, run),
-                Word::Message(END, 0) => {
-                    self.stretch = None;
-                    self.expected += 1;
-                    return Ok(position + 1);
+        let mut position = start;
+        while position < end {
+            let words = (position..end).map_while(|at| RunWord::of(lane.word(at)));
+            let count = self.told.iter_mut().zip(words).map(|(place, run)| *place = run).count();
+            listener.runs(thread, &self.told[..count]);
+            position += count as u64;
+            if count < AT_ONCE && position < end {
+                if Word::decode(lane.word(position)) != Word::Message(END, 0) {
+                    return Err(Damaged);
                 }
-                _ => return Err(Damaged),
+                self.stretch = None;
+                self.expected += 1;
+                return Ok(position + 1);
             }
         }
         Ok(end)

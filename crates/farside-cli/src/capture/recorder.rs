@@ -6,7 +6,7 @@ use super::filter::Filter;
 use super::order::Listener;
 use super::page_set::PageSet;
 use super::space::{Call, Change, Space};
-use super::stream::Run;
+use super::stream::{Run, RunWord};
 use super::tlb::Tlb;
 use super::writer::Writer;
 
@@ -110,6 +110,16 @@ impl Listener for Recorder {
         }
         let (page, write) = (PageId(run.page), run.wrote);
         self.writer.access(Access { page, write, thread, weight });
+    }
+
+    fn runs(&mut self, thread: u32, runs: &[RunWord]) {
+        if self.tlb.is_some() || self.filter.is_some() {
+            runs.iter().for_each(|run| self.run(thread, run.run()));
+            return;
+        }
+        self.accesses += runs.iter().map(|run| u64::from(run.run().weight)).sum::<u64>();
+        runs.iter().for_each(|run| self.pages.insert(run.run().page));
+        self.writer.runs(thread, runs);
     }
 
     fn message(&mut self, kind: u64, words: &[u64]) {

@@ -108,15 +108,33 @@ impl Word {
     #[inline]
     pub fn decode(word: u64) -> Self {
         match word & 3 {
-            0 => Self::Run(Run {
-                page: word >> 16,
-                weight: (word >> 3 & 0x1fff) as u32 + 1,
-                wrote: word & 4 != 0,
-            }),
+            0 => Self::Run(RunWord(word).run()),
             1 => Self::Ticket(word >> 2),
             2 => Self::Stretch(word >> 2),
             _ => Self::Message(word >> 2 & 63, word >> 8 & 0xff_ffff),
         }
+    }
+}
+
+/// A word that is a run.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct RunWord(u64);
+
+impl RunWord {
+    /// One access to page 0.
+    pub const FIRST: Self = Self(0);
+
+    /// This word, if it is a run.
+    #[inline]
+    pub fn of(word: u64) -> Option<Self> {
+        (word & 3 == 0).then_some(Self(word))
+    }
+
+    /// What the word says.
+    #[inline]
+    pub fn run(self) -> Run {
+        let weight = (self.0 >> 3 & 0x1fff) as u32 + 1;
+        Run { page: self.0 >> 16, weight, wrote: self.0 & 4 != 0 }
     }
 }
 

@@ -12,6 +12,7 @@ use farside_trace::{
 };
 
 use super::space::Change;
+use super::stream::{Run, RunWord};
 
 /// Blocks that may wait to be written.
 const WAITING: usize = 4;
@@ -54,6 +55,18 @@ impl Writer {
         self.gathered.push(access);
         if self.gathered.is_full() {
             self.flush();
+        }
+    }
+
+    /// Appends accesses of a thread.
+    pub fn runs(&mut self, thread: u32, mut runs: &[RunWord]) {
+        while !runs.is_empty() {
+            let (some, rest) = runs.split_at(runs.len().min(self.gathered.room()));
+            self.gathered.extend(thread, some.iter().map(|run| access(thread, run.run())));
+            runs = rest;
+            if self.gathered.is_full() {
+                self.flush();
+            }
         }
     }
 
@@ -111,6 +124,12 @@ impl Writer {
         drop(self.full);
         self.thread.join().unwrap_or(Ok(()))
     }
+}
+
+/// What the trace says of a run.
+#[inline]
+fn access(thread: u32, run: Run) -> Access {
+    Access { page: PageId(run.page), write: run.wrote, thread, weight: run.weight }
 }
 
 fn write_all(

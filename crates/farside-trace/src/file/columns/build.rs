@@ -98,41 +98,57 @@ impl BlockBuilder {
         }
     }
 
+    /// Number of accesses that find room before the builder is full.
+    pub fn room(&self) -> usize {
+        BLOCK_ACCESSES.saturating_sub(self.len())
+    }
+
+    /// Appends accesses of `thread`, for which there must be [room](Self::room). They are looked at
+    /// several times, and best kept in the processor's first cache.
+    pub fn extend(&mut self, thread: u32, accesses: impl ExactSizeIterator<Item = Access> + Clone) {
+        self.absorb();
+        self.absorb_run(thread, accesses);
+    }
+
     /// Moves what came recently into the columns.
     fn absorb(&mut self) {
         let recent = std::mem::take(&mut self.recent);
-        recent.chunk_by(|a, b| a.thread == b.thread).for_each(|run| self.absorb_run(run));
+        for run in recent.chunk_by(|a, b| a.thread == b.thread) {
+            self.absorb_run(run[0].thread, run.iter().copied());
+        }
         self.recent = recent;
         self.recent.clear();
     }
 
     /// Moves accesses by one thread into the columns. Each column takes a loop of its own, which
     /// keeps what it needs in registers.
-    fn absorb_run(&mut self, run: &[Access]) {
-        let thread = run[0].thread;
+    fn absorb_run(&mut self, thread: u32, run: impl ExactSizeIterator<Item = Access> + Clone) {
+        if run.len() == 0 {
+            return;
+        }
         if thread != self.thread || self.lasts.is_empty() {
             self.turn_to(thread);
         }
-        self.absorb_weights(run);
-        self.absorb_kinds(run);
-        let mut last = self.last;
-        let difference = |access: &Access| {
-            let page = access.page.0;
-            zigzag(page.wrapping_sub(std::mem::replace(&mut last, page)))
-        };
-        put_all(&mut self.pages, run.len(), run.iter().map(difference));
-        self.last = last;
+        self.absorb_weights(run.clone());
+        self.absorb_kinds(run.clone());
         let totals = &mut self.totals;
         totals.accesses += run.len();
-        for access in run {
+        for access in run.clone() {
             totals.lowest = totals.lowest.min(access.page.0);
             totals.highest = totals.highest.max(access.page.0);
         }
+        let mut last = self.last;
+        let difference = |access: Access| {
+            let page = access.page.0;
+            zigzag(page.wrapping_sub(std::mem::replace(&mut last, page)))
+        };
+        put_all(&mut self.pages, run.len(), run.map(difference));
+        self.last = last;
     }
 
-    fn absorb_weights(&mut self, run: &[Access]) {
+    fn absorb_weights(&mut self, run: impl ExactSizeIterator<Item = Access> + Clone) {
         let (mut sum, mut uneven, mut any) = (0, 0, 0);
-        for access in run {
+        for access in run.clone() {
             sum += u64::from(access.weight);
             uneven |= access.weight ^ 1;
             any |= access.weight;
@@ -140,31 +156,29 @@ impl BlockBuilder {
         self.totals.weight += sum;
         self.uneven |= uneven;
         if any < 0x80 {
-            self.weights.extend(run.iter().map(|access| access.weight as u8));
+            self.weights.extend(run.map(|access| access.weight as u8));
         } else {
-            run.iter().for_each(|access| put(&mut self.weights, u64::from(access.weight)));
+            put_all(&mut self.weights, run.len(), run.map(|access| u64::from(access.weight)));
         }
     }
 
-    fn absorb_kinds(&mut self, run: &[Access]) {
-        let mut rest = run;
-        while !rest.is_empty() {
-            let begin = (self.totals.accesses + (run.len() - rest.len())) % 64;
-            let (word, later) = rest.split_at(rest.len().min(64 - begin));
-            rest = later;
-            for (i, access) in word.iter().enumerate() {
-                self.bits |= u64::from(access.write) << (begin + i);
-            }
-            if begin + word.len() == 64 {
-                self.end_word();
+    fn absorb_kinds(&mut self, run: impl ExactSizeIterator<Item = Access>) {
+        let mut at = self.totals.accesses % 64;
+        let mut bits = self.bits;
+        for access in run {
+            bits |= u64::from(access.write) << at;
+            at += 1;
+            if at == 64 {
+                self.end_word(bits);
+                (at, bits) = (0, 0);
             }
         }
+        self.bits = bits;
     }
 
-    fn end_word(&mut self) {
-        self.totals.writes += u64::from(self.bits.count_ones());
-        self.write_bits.extend_from_slice(&self.bits.to_le_bytes());
-        self.bits = 0;
+    fn end_word(&mut self, bits: u64) {
+        self.totals.writes += u64::from(bits.count_ones());
+        self.write_bits.extend_from_slice(&bits.to_le_bytes());
     }
 
     /// Begins a run of accesses by `thread`.
