@@ -3,6 +3,7 @@
 mod support;
 
 use std::collections::HashSet;
+use std::sync::mpsc;
 
 use farside_policy::prefetch::{FaultKind, PrefetchPlan, Prefetcher, Tape, TapeOptions};
 use farside_trace::PageId;
@@ -11,7 +12,7 @@ use support::faults::{demand, fetched, pages, run};
 
 fn tape(numbers: &[u64], lookahead: usize, batch: usize) -> Tape<std::vec::IntoIter<PageId>> {
     let coming: Vec<_> = numbers.iter().copied().map(PageId).collect();
-    Tape::new(coming, TapeOptions { lookahead, batch, search: 4 })
+    Tape::new(coming, TapeOptions { lookahead, batch, search: lookahead + 4 })
 }
 
 const SQUARES: [u64; 12] = [100, 1, 4, 9, 16, 25, 36, 49, 64, 81, 144, 121];
@@ -69,6 +70,52 @@ fn neighbours_are_one_run_and_the_page_itself_is_left_out() {
     assert_eq!(demand(&mut tape, 5), run(6, 6), "seven pages ahead, one of which is here");
 }
 
+#[test]
+fn only_the_place_itself_counts_where_all_uses_are_told() {
+    let coming: Vec<_> = SQUARES.map(PageId).into();
+    let options = TapeOptions { lookahead: 3, batch: 0, search: 1 };
+    let mut tape = Tape::new(coming, options);
+    assert_eq!(demand(&mut tape, 100), pages([1, 4, 9]));
+    assert_eq!(demand(&mut tape, 9), [], "a use that the tape does not list");
+    assert_eq!(fetched(&mut tape, 1, FaultKind::Used), pages([16]));
+    tape.access(PageId(4));
+    assert_eq!(fetched(&mut tape, 9, FaultKind::Used), pages([25, 36]));
+    assert!(tape.knows_all_accesses());
+}
+
+#[test]
+fn a_page_that_left_unused_is_asked_for_once_more() {
+    let mut tape = tape(&SQUARES, 4, 0);
+    assert_eq!(demand(&mut tape, 100), pages([1, 4, 9, 16]));
+    tape.unused(PageId(9));
+    tape.unused(PageId(25));
+    assert_eq!(fetched(&mut tape, 1, FaultKind::Used), pages([9, 25]), "25 was not asked for yet");
+    tape.unused(PageId(9));
+    assert_eq!(fetched(&mut tape, 4, FaultKind::Used), pages([36]), "once and no more");
+    tape.unused(PageId(16));
+    tape.unused(PageId(25));
+    assert_eq!(demand(&mut tape, 9), pages([16, 25, 49]), "what comes first is asked for first");
+    // What is passed is not asked for.
+    tape.unused(PageId(36));
+    assert_eq!(demand(&mut tape, 36), pages([64, 81, 144]));
+    assert_eq!(demand(&mut tape, 49), pages([121]));
+}
+
+#[test]
+fn a_tape_in_the_making_goes_on() {
+    let (made, coming) = mpsc::channel();
+    let coming = std::iter::from_fn(move || coming.try_recv().ok());
+    let options = TapeOptions { lookahead: 2, batch: 0, search: 1 };
+    let mut tape = Tape::new(coming, options);
+    assert_eq!(demand(&mut tape, 7), [], "nothing is known");
+    tape.access(PageId(7));
+    [10, 20].into_iter().for_each(|page| made.send(PageId(page)).unwrap());
+    assert_eq!(demand(&mut tape, 10), pages([20]));
+    assert_eq!(fetched(&mut tape, 20, FaultKind::Used), []);
+    [30, 40, 50].into_iter().for_each(|page| made.send(PageId(page)).unwrap());
+    assert_eq!(demand(&mut tape, 30), pages([40, 50]));
+}
+
 /// Demand faults of a program on a memory that never fills up.
 fn demand_faults(tape: &mut impl Prefetcher, accesses: &[PageId]) -> Vec<PageId> {
     let mut fetched: HashSet<PageId> = HashSet::new();
@@ -99,7 +146,7 @@ proptest! {
     ) {
         let mut seen = HashSet::new();
         let coming: Vec<_> = accesses.iter().copied().filter(|p| seen.insert(*p)).collect();
-        let mut tape = Tape::new(coming, TapeOptions { lookahead, batch, search: 0 });
+        let mut tape = Tape::new(coming, TapeOptions { lookahead, batch, search: lookahead });
         prop_assert_eq!(demand_faults(&mut tape, &accesses), [accesses[0]]);
     }
 

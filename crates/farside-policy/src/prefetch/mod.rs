@@ -53,6 +53,12 @@ pub trait Prefetcher: Send {
         let _ = page;
     }
 
+    /// Whether the prefetcher knows the program's accesses beforehand, and a simulation tells it of
+    /// those too that hardware would hide from a policy.
+    fn knows_all_accesses(&self) -> bool {
+        false
+    }
+
     /// Most pages that may be resident, or on their way, having been asked for by this prefetcher
     /// and not been touched, when local memory holds `local_pages` pages. The caller leaves out of
     /// a plan what would be more.
@@ -78,6 +84,10 @@ impl<P: Prefetcher + ?Sized> Prefetcher for Box<P> {
 
     fn access(&mut self, page: PageId) {
         (**self).access(page);
+    }
+
+    fn knows_all_accesses(&self) -> bool {
+        (**self).knows_all_accesses()
     }
 
     fn most_unused(&self, local_pages: u64) -> u64 {

@@ -61,6 +61,8 @@ where
     if name != "tape" {
         return by_name(name, max_pages);
     }
-    let options = TapeOptions { lookahead: max_pages as usize, batch: 0, search: TAPE_SEARCH };
+    let lookahead = max_pages as usize;
+    let options =
+        TapeOptions { lookahead, batch: 0, search: lookahead.saturating_add(TAPE_SEARCH) };
     Some(Box::new(Tape::new(tape, options)))
 }
