@@ -126,7 +126,7 @@ proptest! {
         accesses in accesses(),
         pages in 1..80_usize,
         policy in prop::sample::select(vec!["fifo", "second-chance", "lru", "2q", "arc", "lirs", "clock-pro", "region"]),
-        prefetcher in prop::sample::select(vec!["none", "readahead", "linux", "leap", "proximity"]),
+        prefetcher in prop::sample::select(vec!["none", "readahead", "linux", "leap", "proximity", "tape"]),
     ) {
         let mut sweep = Sweep::new(&[setup(policy, prefetcher, pages)], COSTS).unwrap();
         sweep.feed(&accesses);

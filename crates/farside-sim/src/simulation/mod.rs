@@ -100,6 +100,8 @@ impl Memory {
 pub struct Simulation<P, F> {
     policy: P,
     prefetcher: F,
+    /// Whether nothing hides accesses from the prefetcher.
+    all_known: bool,
     memory: Memory,
     costs: Costs,
     residence: Residence,
@@ -124,6 +126,7 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
         let memory = Memory { most_unused: memory.most_unused.min(most_unused), ..memory };
         Self {
             policy,
+            all_known: prefetcher.knows_all_accesses(),
             prefetcher,
             memory,
             costs,
@@ -168,7 +171,8 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
         self.step(access, true);
     }
 
-    /// The program makes an access that hardware hides from the policy, unless its page is missing.
+    /// The program makes an access that hardware hides from the policy and from a prefetcher that does not
+    /// know it anyway, unless its page is missing.
     #[inline]
     pub fn access_unseen(&mut self, access: Access) {
         self.step(access, false);
@@ -185,10 +189,12 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
             State::Resident { slot, unused } => {
                 if seen {
                     self.policy.access(slot);
-                    self.prefetcher.access(access.page);
                 }
+                // The first use of a prefetched page is told as a fault.
                 if unused {
                     self.use_prefetched(access);
+                } else if seen || self.all_known {
+                    self.prefetcher.access(access.page);
                 }
             }
             State::Untouched => self.first_touch(access.page),

@@ -19,8 +19,8 @@ pub trait Engine: Send {
     /// The next accesses, of which policies see only some.
     fn feed_seen(&mut self, accesses: &[Access], seen: &[bool]);
 
-    /// What came out of each simulation.
-    fn outcomes(&self) -> Vec<Outcome>;
+    /// What came out of each simulation, now that all accesses are known.
+    fn finish(self: Box<Self>) -> Vec<Outcome>;
 }
 
 impl<P: ReplacementPolicy, F: Prefetcher> Engine for Simulation<P, F> {
@@ -38,7 +38,7 @@ impl<P: ReplacementPolicy, F: Prefetcher> Engine for Simulation<P, F> {
         }
     }
 
-    fn outcomes(&self) -> Vec<Outcome> {
+    fn finish(self: Box<Self>) -> Vec<Outcome> {
         vec![self.outcome()]
     }
 }
@@ -135,7 +135,7 @@ impl Engine for LruEngine {
         self.feed(accesses);
     }
 
-    fn outcomes(&self) -> Vec<Outcome> {
+    fn finish(self: Box<Self>) -> Vec<Outcome> {
         self.sizes.counts().into_iter().map(|counts| self.outcome(counts)).collect()
     }
 }

@@ -1,10 +1,11 @@
 //! Many simulations in one pass over a trace, on all processors.
 
 mod engine;
+mod taped;
 
 use std::fmt;
 
-use farside_policy::prefetch;
+use farside_policy::prefetch::{self, Prefetcher};
 use farside_trace::Access;
 use rayon::prelude::*;
 
@@ -13,6 +14,9 @@ use crate::next_use::NextUses;
 use crate::path::{Geometry, Path, SpacePage};
 use crate::simulation::{Costs, Memory, Outcome};
 use engine::{Engine, LruEngine};
+use taped::Taped;
+
+pub use taped::DELAY as TAPE_DELAY;
 
 /// Names of the policies that know the future, and whether they have to let every page in.
 pub const CLAIRVOYANT: &[(&str, &str, Insertion)] = &[
@@ -27,7 +31,8 @@ pub struct Setup {
     pub replacement: String,
     /// Name of the prefetcher.
     pub prefetch: String,
-    /// Most pages that a prefetcher with a window fetches at once.
+    /// Most pages that a prefetcher with a window fetches at once; the lookahead of a tape, which is no
+    /// more than the memory allows one fault to fetch.
     pub window: u32,
     /// The memory.
     pub memory: Memory,
@@ -105,7 +110,7 @@ impl Sweep {
     }
 
     /// The same simulations from their beginning, in which policies see only what PATH's hardware
-    /// records; whether a page is there is checked on every access. Policies that know the future see
+    /// records; whether a page is there is checked on every access. What knows the future sees
     /// everything.
     ///
     /// # Errors
@@ -163,8 +168,7 @@ impl Sweep {
                 ..Outcome::default()
             })
         };
-        let outcomes: Vec<_> =
-            self.engines.into_par_iter().map(|engine| engine.outcomes()).collect();
+        let outcomes: Vec<_> = self.engines.into_par_iter().map(|engine| engine.finish()).collect();
         self.runs
             .into_par_iter()
             .map(|run| match run {
@@ -177,8 +181,11 @@ impl Sweep {
 
 type Engines = (Vec<Box<dyn Engine>>, Vec<Run>);
 
-/// What carries the simulations out; those of LRU without prefetching share an engine if no
-/// hardware hides accesses from them.
+/// Name of the prefetcher whose simulations follow a tape.
+const TAPE: &str = "tape";
+
+/// What carries the simulations out. Those of LRU without prefetching share an engine if no hardware
+/// hides accesses from them, and so do those that follow tapes.
 fn engines(
     setups: &[Setup],
     costs: Costs,
@@ -195,18 +202,42 @@ fn engines(
     if !sizes.is_empty() {
         engines.push(Box::new(LruEngine::new(&sizes, costs)));
     }
+    let tapes = engines.len();
+    engines.extend(tape_engine(setups, costs, hardware)?);
+    let mut followers = 0..;
     let mut runs = Vec::with_capacity(setups.len());
     for setup in setups {
         runs.push(if shares(setup) {
             Run::Simulated(0, sizes.partition_point(|size| *size < setup.memory.pages))
         } else if let Some(insertion) = clairvoyant(setup)? {
             Run::Clairvoyant(setup.memory.pages, insertion)
+        } else if setup.prefetch == TAPE {
+            Run::Simulated(tapes, followers.next().unwrap_or(0))
         } else {
-            engines.push(simulation(setup, costs, hardware)?);
+            let prefetcher = prefetch::by_name(&setup.prefetch, setup.window)
+                .ok_or_else(|| BadSetup::Prefetch(setup.prefetch.clone()))?;
+            engines.push(simulation(setup, prefetcher, costs, hardware)?);
             Run::Simulated(engines.len() - 1, 0)
         });
     }
     Ok((engines, runs))
+}
+
+/// What carries out the simulations that follow tapes, if there are any.
+fn tape_engine(
+    setups: &[Setup],
+    costs: Costs,
+    hardware: Option<&Geometry>,
+) -> Result<Option<Box<dyn Engine>>, BadSetup> {
+    let mut taped = Taped::default();
+    for setup in setups.iter().filter(|setup| setup.prefetch == TAPE) {
+        if clairvoyant(setup)?.is_none() {
+            let start = |prefetcher| simulation(setup, prefetcher, costs, hardware);
+            let as_planned = setup.replacement == "lru" && hardware.is_none();
+            taped.add(setup, as_planned, start)?;
+        }
+    }
+    Ok((!taped.is_empty()).then(|| Box::new(taped) as Box<dyn Engine>))
 }
 
 /// Whether the policy knows the future, and whether it has to let every page in.
@@ -221,11 +252,10 @@ fn clairvoyant(setup: &Setup) -> Result<Option<Insertion>, BadSetup> {
 
 fn simulation(
     setup: &Setup,
+    prefetcher: Box<dyn Prefetcher>,
     costs: Costs,
     hardware: Option<&Geometry>,
 ) -> Result<Box<dyn Engine>, BadSetup> {
-    let prefetcher = prefetch::by_name(&setup.prefetch, setup.window)
-        .ok_or_else(|| BadSetup::Prefetch(setup.prefetch.clone()))?;
     let policy = &setup.replacement;
     let engine = if let (Some(hardware), "region") = (hardware, policy.as_str()) {
         Some(engine::region_behind(hardware, prefetcher, setup.memory, costs))
