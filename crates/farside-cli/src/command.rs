@@ -11,7 +11,7 @@ use clap_complete::Shell;
 use farside_pager::settings::Settings;
 use farside_policy::{prefetch, replacement};
 
-use crate::analysis::{analyze, partition, path, simulate};
+use crate::analysis::{analyze, names, partition, path, simulate};
 use crate::options::{Given, Layer, Options, Origin};
 use crate::traces::{export, import};
 use crate::{Failure, bench, capture, doctor, generate, node, run, study, top};
@@ -61,6 +61,7 @@ enum Verb {
     /// Say what a page trace tells: footprint, miss-rate curves, and how much memory is enough.
     Analyze(analyze::AnalyzeArguments),
     /// Run a page trace through policies, prefetchers and sizes of memory.
+    #[command(after_long_help = names::help())]
     Simulate(simulate::SimulateArguments),
     /// Share memory out among programs by what their traces tell.
     #[command(after_help = partition::HELP)]

@@ -60,6 +60,39 @@ fn simulations_have_the_textbook_misses() {
     }
 }
 
+/// Turns through nine pages with room for eight: 1 is the page that has to be waited for. (Which pages are
+/// fetched is said where the simulation is tested.)
+#[test]
+fn the_tape_knows_what_comes() {
+    let farside = Farside::new();
+    let path = farside.path("loop.txt");
+    let pages: String = (0..27).map(|i| format!("{}\n", 1 + i % 9)).collect();
+    fs::write(&path, pages).unwrap();
+    let arguments =
+        ["simulate", path.to_str().unwrap(), "--prefetch", "none,tape", "--local", "8p", "--json"];
+    // Work for each access takes longer than a fetch.
+    let slow = [&arguments[..], &["--access-ns", "50000", "--readahead", "2"]].concat();
+    let found = json(&farside, &slow);
+    let counts = |row: usize| {
+        ["misses", "demand_faults", "prefetched", "prefetch_used", "prefetch_late"]
+            .map(|key| found[row][key].as_u64().unwrap())
+    };
+    assert_eq!(found[1]["prefetch"], "tape");
+    assert_eq!(counts(0), [27, 18, 0, 0, 0]);
+    assert_eq!(counts(1), [10, 1, 11, 11, 0]);
+    // Behind PATH's hardware, with any policy that does not know the future itself.
+    let behind = [&arguments[..], &["--replacement", "arc,region", "--pab", "64"]].concat();
+    for row in json(&farside, &behind).as_array().unwrap() {
+        let count = |key: &str| row[key].as_u64().unwrap();
+        assert_eq!(count("accesses"), 27);
+        assert_eq!(count("prefetched") > 0, row["prefetch"] == "tape", "{row}");
+    }
+    let help = farside.command(["simulate", "--help"]).output().unwrap();
+    for name in ["tape", "proximity", "clock-pro", "opt-bypass"] {
+        assert!(stdout(&help).contains(name), "no {name} in --help");
+    }
+}
+
 #[test]
 fn the_analysis_has_exact_curves() {
     let farside = Farside::new();
@@ -71,7 +104,7 @@ fn the_analysis_has_exact_curves() {
     assert_eq!(curve("opt"), "[[0,12],[2,9],[3,7],[4,6],[5,5]]");
     let output = farside.command(["analyze", trace.to_str().unwrap()]).output().unwrap();
     let page = stdout(&output);
-    for word in ["footprint", "policy", "slower"] {
+    for word in ["footprint", "policy", "slower", "tape, which knows"] {
         assert!(page.contains(word), "no {word:?} in {page}");
     }
 }
@@ -138,7 +171,12 @@ fn bad_traces_and_sizes_are_refused() {
         (vec!["simulate", stray.to_str().unwrap(), "--local", "1p"], vec!["stray.u64", "8"]),
         (vec!["simulate", good, "--local", "much"], vec!["much", "1000p"]),
         (vec!["simulate", good, "--replacement", "best"], vec!["best", "lirs"]),
-        (vec!["simulate", good, "--prefetch", "all"], vec!["all", "readahead"]),
+        (vec!["simulate", good, "--prefetch", "all"], vec!["all", "readahead", "tape"]),
+        (vec!["simulate", good, "--replacement", "opt", "--prefetch", "tape"], vec!["opt", "tape"]),
+        (
+            vec!["simulate", good, "--as-run", "--replacement", "fifo", "--prefetch", "tape"],
+            vec!["--prefetch none", "tape"],
+        ),
         (vec!["simulate", good, "--replacement", "opt", "--prefetch", "linux"], vec!["opt"]),
         (vec!["simulate", good, "--network", "fast"], vec!["5us,25gbit"]),
         (vec!["simulate", good, "--as-run"], vec!["lru", "fifo and second-chance"]),

@@ -88,7 +88,9 @@ fn the_object_has_everything() {
     let prefetchers = found["prefetchers"].as_array().unwrap();
     let names: Vec<_> = prefetchers.iter().filter_map(|row| row["prefetch"].as_str()).collect();
     assert!(
-        names.starts_with(&["none"]) && names.contains(&"leap") && names.contains(&"proximity")
+        names.starts_with(&["none"])
+            && names.contains(&"leap")
+            && names.ends_with(&["proximity", "tape"])
     );
     assert!(prefetchers.iter().all(|row| row["projected_time_ns"].as_u64().unwrap() > 0));
 }

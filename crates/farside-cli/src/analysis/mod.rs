@@ -4,6 +4,7 @@ pub mod analyze;
 mod as_run;
 mod costs;
 mod memory;
+pub mod names;
 pub mod partition;
 pub mod path;
 pub mod simulate;

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
-use farside_policy::{prefetch, replacement};
 use farside_sim::simulation::{Costs, Memory, Outcome};
 use farside_sim::sweep::{CLAIRVOYANT, Setup, Sweep};
 use farside_trace::PAGE_SIZE;
@@ -14,6 +13,7 @@ use serde::Serialize;
 use super::MemorySize;
 use super::as_run::{self, FarPages};
 use super::costs::costs;
+use super::names::known;
 use super::trace::{Footprint, read};
 use crate::Failure;
 use crate::options::Size;
@@ -44,7 +44,7 @@ pub struct SimulateArguments {
     /// Work of the program for each data access, in nanoseconds.
     #[arg(long, value_name = "NS", default_value_t = 1.0)]
     access_ns: f64,
-    /// Most pages that a prefetcher with a window fetches at once.
+    /// Most pages that a prefetcher with a window fetches at once; the lookahead of the tape.
     #[arg(long, value_name = "N", default_value_t = 64)]
     readahead: u32,
     /// Let policies see only accesses that PATH's hardware would record with a buffer of so many
@@ -179,20 +179,6 @@ fn setups(
         return Err(Failure::usage(format!("{many} simulations at once; the most is {MOST}")));
     }
     Ok((setups, local_pages))
-}
-
-/// What there is to choose from.
-fn known() -> String {
-    let names = |names: &[(&'static str, &'static str)]| {
-        names.iter().map(|(name, _)| *name).collect::<Vec<_>>()
-    };
-    let clairvoyant = CLAIRVOYANT.iter().map(|(name, ..)| *name).collect();
-    let policies =
-        [names(replacement::NAMES), names(replacement::OMNISCIENT), clairvoyant].concat();
-    let mut prefetchers = [names(prefetch::NAMES), names(prefetch::OMNISCIENT)].concat();
-    // A tape has to be made first.
-    prefetchers.retain(|name| prefetch::by_name(name, 1).is_some());
-    format!("policies: {}; prefetchers: {}", policies.join(", "), prefetchers.join(", "))
 }
 
 fn report(

@@ -261,7 +261,11 @@ fn prefetchers(analysis: &Analysis) -> Option<Section> {
     Some(Section {
         id: "prefetchers".to_owned(),
         title: "Prefetchers".to_owned(),
-        text: format!("Simulated with {} of memory under second chance.", size(compared)),
+        text: format!(
+            "Simulated with {} of memory under second chance. The tape knows what comes: better than that \
+             no prefetcher is likely to be.",
+            size(compared)
+        ),
         figure: None,
         table: table(&columns, rows.iter().map(row).collect()),
     })

@@ -7,6 +7,7 @@ use farside_sim::regions::SHARES;
 use farside_trace::PAGE_SIZE;
 
 use super::Analysis;
+use super::simulate::{KNOWING, PrefetcherRow};
 use super::strip::{self, ASCII, BLOCKS, Shades};
 use crate::options::Size;
 use crate::run::grouped;
@@ -165,15 +166,21 @@ fn best(analysis: &Analysis) -> Vec<String> {
     }
     let simulated = &analysis.simulated;
     if let Some(best) = simulated.best_prefetcher() {
-        let none = simulated.prefetchers.iter().find(|row| row.prefetch == "none");
-        let none = none.map_or(0, |row| row.projected_time_ns) as f64;
+        let none = simulated.prefetcher("none").map_or(0, |row| row.projected_time_ns) as f64;
+        let to_none = |row: &PrefetcherRow| row.projected_time_ns as f64 / none.max(1.0);
         lines.push(format!(
             "  prefetcher  {}, run time {:.2} of none's, coverage {}, accuracy {}",
             best.prefetch,
-            best.projected_time_ns as f64 / none.max(1.0),
+            to_none(best),
             percent(best.coverage),
             percent(best.accuracy)
         ));
+        lines.extend(simulated.prefetcher(KNOWING).map(|row| {
+            let (time, coverage) = (to_none(row), percent(row.coverage));
+            format!(
+                "              {KNOWING}, which knows what comes: {time:.2}, coverage {coverage}"
+            )
+        }));
     }
     lines
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use farside_policy::prefetch;
 use farside_sim::regions::RegionReplays;
 use farside_sim::simulation::{Costs, Memory, Outcome};
 use farside_sim::sweep::{Setup, Sweep};
 use serde::Serialize;
 
+use super::super::names::prefetchers;
 use super::super::trace::read;
 use super::find::Findings;
 use super::place::{Places, each_with_region};
@@ -31,6 +31,9 @@ const REGION_POLICIES: [&str; 5] = ["second-chance", "2q", "arc", "lirs", "s3-fi
 
 /// The policy under which prefetchers are held against each other: the one that `farside run` has.
 const UNDER: &str = "second-chance";
+
+/// The prefetcher that knows what comes.
+pub const KNOWING: &str = "tape";
 
 /// Most pages that a prefetcher with a window fetches at once.
 const WINDOW: u32 = 64;
@@ -80,9 +83,16 @@ impl Simulated {
         Self { compared_pages, policies: Vec::new(), prefetchers: Vec::new() }
     }
 
-    /// The prefetcher with the least projected time; of equals the simplest.
+    /// The prefetcher with the least projected time of those that do not know what comes; of equals the
+    /// simplest.
     pub fn best_prefetcher(&self) -> Option<&PrefetcherRow> {
-        self.prefetchers.iter().min_by_key(|row| row.projected_time_ns)
+        let guessing = self.prefetchers.iter().filter(|row| row.prefetch != KNOWING);
+        guessing.min_by_key(|row| row.projected_time_ns)
+    }
+
+    /// What a prefetcher by that name did.
+    pub fn prefetcher(&self, name: &str) -> Option<&PrefetcherRow> {
+        self.prefetchers.iter().find(|row| row.prefetch == name)
     }
 }
 
@@ -117,8 +127,7 @@ pub fn simulate(
         setups.extend(sizes.iter().map(|pages| setup(policy, "none", *pages)));
     }
     let policies = setups.len();
-    let prefetchers = prefetch::NAMES.iter().map(|(name, _)| *name).chain(["proximity"]);
-    setups.extend(prefetchers.map(|name| setup(UNDER, name, compared)));
+    setups.extend(prefetchers().map(|(name, _)| setup(UNDER, name, compared)));
     let mut outcomes = Vec::new();
     for some in setups.chunks(at_once(footprint)) {
         let mut sweep = Sweep::new(some, costs).map_err(|e| Failure::own(e.to_string()))?;
@@ -179,4 +188,28 @@ pub fn policies_of_regions(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_prefetcher_is_one_that_does_not_know_what_comes() {
+        let row = |prefetch: &str, time: u64| {
+            let memory = Memory::new(10);
+            let setup = Setup {
+                replacement: UNDER.to_owned(),
+                prefetch: prefetch.to_owned(),
+                window: WINDOW,
+                memory,
+            };
+            prefetcher_row((setup, Outcome { projected_time_ns: time, ..Outcome::default() }))
+        };
+        let prefetchers =
+            vec![row("none", 100), row("linux", 90), row("leap", 90), row(KNOWING, 50)];
+        let found = Simulated { prefetchers, ..Simulated::without(10) };
+        assert_eq!(found.best_prefetcher().map(|row| row.prefetch.as_str()), Some("linux"));
+        assert_eq!(found.prefetcher(KNOWING).map(|row| row.projected_time_ns), Some(50));
+    }
 }
