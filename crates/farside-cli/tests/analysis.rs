@@ -144,6 +144,43 @@ fn a_sampled_curve_tells_its_error() {
 }
 
 #[test]
+fn a_curve_from_so_many_pages_tells_its_error() {
+    let farside = Farside::new();
+    let path = farside.path("few.u64");
+    let pages = farside_trace::synthetic::zipf(20_000, 3000, 7);
+    fs::write(&path, pages.flat_map(|page| page.0.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+    let trace = path.to_str().unwrap();
+    let analyzed =
+        |more: &[&str]| json(&farside, &[&["analyze", trace, "--quick", "--json"], more].concat());
+    let exact = analyzed(&[]);
+    let footprint = exact["footprint_pages"].as_u64().unwrap();
+    let found = analyzed(&["--sample", "1000p"]);
+    let sample = &found["lru_sample"];
+    assert_eq!((&sample["pages"], &sample["most_pages"]), (&1000.into(), &1000.into()));
+    let share = 1000.0 / footprint as f64;
+    assert!((sample["share"].as_f64().unwrap() / share - 1.0).abs() < 0.2, "{share} {sample}");
+    assert!((1e-4..0.05).contains(&sample["mean_error"].as_f64().unwrap()));
+    // All pages fit: exact at every size that is told.
+    let found = analyzed(&["--sample", "30000P"]);
+    assert_eq!(found["lru_sample"]["mean_error"], 0.0);
+    let steps = |found: &Value| found["curves"]["lru"].as_array().unwrap().clone();
+    let exact = steps(&exact);
+    let told = steps(&found);
+    assert!(told.len() > 500);
+    for step in told {
+        let size = step[0].as_u64().unwrap();
+        let behind = exact.partition_point(|exact| exact[0].as_u64().unwrap() <= size);
+        assert_eq!(step[1], exact[behind - 1][1], "{size} pages");
+    }
+    let output = farside.command(["analyze", trace, "--quick", "--sample=1000p"]).output().unwrap();
+    assert!(stdout(&output).contains("from 1,000 pages, "), "{}", stdout(&output));
+    for bad in ["0p", "-1p", "1.5p", "p", "9999999999p"] {
+        let command = farside.command(["analyze", trace, &format!("--sample={bad}")]);
+        assert_refused(command, 2, &["--sample", "not a number of pages"]);
+    }
+}
+
+#[test]
 fn the_hardware_counts_what_it_records() {
     let farside = Farside::new();
     let trace = trace(&farside);

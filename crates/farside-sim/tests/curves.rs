@@ -2,7 +2,7 @@
 
 use farside_policy::replacement::{Lru, Mru};
 use farside_sim::belady::{self, Insertion};
-use farside_sim::curve::{LruDistances, LruStack, MruDistances, OptDistances, SampledDistances};
+use farside_sim::curve::{LruDistances, LruStack, MruDistances, OptDistances};
 use farside_sim::next_use::next_uses;
 use farside_sim::replay;
 use farside_trace::PageId;
@@ -62,22 +62,6 @@ proptest! {
         }
         prop_assert_eq!(some.misses(2), None);
     }
-
-    #[test]
-    fn a_sample_of_all_pages_is_exact(trace in trace()) {
-        let mut exact = LruDistances::new();
-        for page in &trace {
-            exact.reference(*page);
-        }
-        let curve = exact.distances().curve();
-        let mut sample = SampledDistances::new(1.0, 3);
-        sample.references(&trace);
-        let sizes = [1, 5, 50, 500];
-        for point in sample.curve(&sizes).points {
-            let expected = if trace.is_empty() { 1.0 } else { curve.miss_ratio(point.pages) };
-            prop_assert!((point.miss_ratio - expected).abs() < 1e-9);
-        }
-    }
 }
 
 #[test]
@@ -90,35 +74,4 @@ fn compaction_changes_no_distance() {
             assert_eq!(distance, (i >= pages).then_some(pages as usize), "reference {i}");
         }
     }
-}
-
-#[test]
-fn a_sample_states_an_error_of_the_right_size() {
-    // Pages are the less popular the higher their number.
-    let mut state = 1u64;
-    let trace: Vec<_> = (0..2_000_000)
-        .map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            let uniform = (state >> 11) as f64 / (1u64 << 53) as f64;
-            PageId((200_000.0 * uniform.powi(3)) as u64)
-        })
-        .collect();
-    let mut exact = LruDistances::new();
-    for page in &trace {
-        exact.reference(*page);
-    }
-    let curve = exact.distances().curve();
-    let mut sample = SampledDistances::new(0.05, 11);
-    sample.references(&trace);
-    let sizes: Vec<_> = (1..=100).map(|i| i * 2000).collect();
-    let sampled = sample.curve(&sizes);
-    let off = |point: &farside_sim::curve::SampledPoint| {
-        (point.miss_ratio - curve.miss_ratio(point.pages)).abs()
-    };
-    let mean = sampled.points.iter().map(off).sum::<f64>() / 100.0;
-    assert!(mean < 0.02, "{mean} off");
-    assert!(mean < 4.0 * sampled.mean_error, "{mean} off, {} stated", sampled.mean_error);
-    assert!(sampled.points.windows(2).all(|pair| pair[1].miss_ratio <= pair[0].miss_ratio));
 }

@@ -14,4 +14,4 @@ pub use lru::LruDistances;
 pub use mru::MruDistances;
 pub use opt::OptDistances;
 pub use order::OrderedSlots;
-pub use sample::{SampledCurve, SampledDistances, SampledPoint};
+pub use sample::{FixedSizeDistances, SampledCurve, SampledDistances, SampledPoint};

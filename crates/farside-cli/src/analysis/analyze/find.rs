@@ -10,7 +10,7 @@ use farside_sim::working_set::WorkingSet;
 use farside_trace::Metadata;
 
 use super::super::trace::read_blocks;
-use super::lru::{Lru, LruCurve, Sample, Share};
+use super::lru::{Lru, LruCurve, Sample, SampleSize};
 use crate::Failure;
 
 /// Accesses in a stretch of the working set, at first.
@@ -53,9 +53,9 @@ impl Findings {
     }
 }
 
-/// Reads the trace once; the curve of LRU is made of a share of the pages, or of all.
-pub fn find(trace: &Path, share: Option<Share>) -> Result<Findings, Failure> {
-    let (mut lru, mut mru) = (Lru::new(share), MruDistances::new());
+/// Reads the trace once; the curve of LRU is made of a sample of the pages, or of all.
+pub fn find(trace: &Path, sample: Option<SampleSize>) -> Result<Findings, Failure> {
+    let (mut lru, mut mru) = (Lru::new(sample), MruDistances::new());
     let (mut accesses, mut data_accesses, mut writes) = (0, 0, 0);
     let mut future = Some(NextUses::new());
     let mut working_set = WorkingSet::new(STRETCH);

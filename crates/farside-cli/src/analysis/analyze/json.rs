@@ -28,6 +28,8 @@ pub fn value(analysis: &Analysis) -> Value {
         },
         "lru_sample": found.sample.as_ref().map(|sample| json!({
             "share": sample.share,
+            "pages": sample.pages,
+            "most_pages": sample.most_pages,
             "references": sample.references,
             "mean_error": sample.mean_error,
             "points": sample.points.iter()

@@ -2,34 +2,58 @@
 
 use std::str::FromStr;
 
-use farside_sim::curve::{Curve, Distances, LruDistances, SampledDistances, SampledPoint};
+use farside_sim::curve::{
+    Curve, Distances, FixedSizeDistances, LruDistances, SampledCurve, SampledDistances,
+    SampledPoint,
+};
 use farside_trace::PageId;
 
 /// Sizes at which a sampled curve is known.
 const POINTS: usize = 1000;
 
-/// Share of the pages of which a curve is made.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub struct Share(f64);
+/// Most pages that may be asked for in a sample.
+const MOST_PAGES: usize = 1 << 30;
 
-impl FromStr for Share {
+/// The pages of which a curve is made.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub enum SampleSize {
+    /// A share of all.
+    Share(f64),
+    /// At most so many.
+    Pages(usize),
+}
+
+impl FromStr for SampleSize {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let share = match text.trim().strip_suffix('%') {
+        let text = text.trim();
+        if let Some(pages) = text.strip_suffix(['p', 'P']) {
+            let pages = pages.trim_end().parse().ok();
+            let pages = pages.filter(|pages| (1..=MOST_PAGES).contains(pages));
+            return pages.map(Self::Pages).ok_or("not a number of pages: give 8192p");
+        }
+        let share = match text.strip_suffix('%') {
             Some(percent) => percent.parse().map(|percent: f64| percent / 100.0),
-            None => text.trim().parse(),
+            None => text.parse(),
         };
         let share = share.ok().filter(|share| *share > 0.0 && *share <= 1.0);
-        share.map(Self).ok_or("not a share of the pages: give 1% or 0.01")
+        share.map(Self::Share).ok_or(
+            "not a share of the pages, nor a number of them: give 1% or 0.01, or at most so many \
+             pages as in 8192p",
+        )
     }
 }
 
 /// What a sampled curve is known by.
 #[derive(Debug)]
 pub struct Sample {
-    /// Share of the pages in it.
+    /// Share of the pages in it; about, if their number was given.
     pub share: f64,
+    /// Pages in it.
+    pub pages: u64,
+    /// Pages that were asked for at most, if a number was given.
+    pub most_pages: Option<usize>,
     /// References to them.
     pub references: u64,
     /// Mean standard error of the miss ratio.
@@ -50,14 +74,20 @@ pub struct LruCurve {
 /// Takes in references.
 pub enum Lru {
     Exact(LruDistances),
-    Sampled(Box<SampledDistances>, f64),
+    Share(Box<SampledDistances>),
+    Pages(Box<FixedSizeDistances>, usize),
 }
 
 impl Lru {
-    /// Before the first reference; from a share of the pages, or all.
-    pub fn new(share: Option<Share>) -> Self {
-        match share {
-            Some(Share(share)) => Self::Sampled(Box::new(SampledDistances::new(share, 0)), share),
+    /// Before the first reference; from some of the pages, or all.
+    pub fn new(sample: Option<SampleSize>) -> Self {
+        match sample {
+            Some(SampleSize::Share(share)) => {
+                Self::Share(Box::new(SampledDistances::new(share, 0)))
+            }
+            Some(SampleSize::Pages(most)) => {
+                Self::Pages(Box::new(FixedSizeDistances::new(most, 0)), most)
+            }
             None => Self::Exact(LruDistances::new()),
         }
     }
@@ -66,7 +96,8 @@ impl Lru {
     pub fn references(&mut self, pages: &[PageId]) {
         match self {
             Self::Exact(distances) => distances.references(pages),
-            Self::Sampled(distances, _) => distances.references(pages),
+            Self::Share(distances) => distances.references(pages),
+            Self::Pages(distances, _) => distances.references(pages),
         }
     }
 
@@ -78,7 +109,14 @@ impl Lru {
                 let (curve, reuse) = (distances.curve(), reuse(&distances));
                 LruCurve { curve, reuse, sample: None }
             }
-            Self::Sampled(distances, share) => sampled(&distances, share, footprint),
+            Self::Share(distances) => {
+                let sizes = sizes(footprint);
+                sampled(distances.curve(&sizes), None, footprint)
+            }
+            Self::Pages(distances, most) => {
+                let sizes = sizes(footprint);
+                sampled(distances.curve(&sizes), Some(most), footprint)
+            }
         }
     }
 }
@@ -96,14 +134,19 @@ fn reuse(distances: &Distances) -> Vec<(usize, u64)> {
     classes
 }
 
-fn sampled(distances: &SampledDistances, share: f64, footprint: u64) -> LruCurve {
+/// The sizes at which the sampled curve of so many pages is known.
+fn sizes(footprint: u64) -> Vec<usize> {
     let pages = usize::try_from(footprint).unwrap_or(usize::MAX);
     let mut sizes: Vec<_> =
         (1..=POINTS).map(|i| (pages.saturating_mul(i) / POINTS).max(1)).collect();
     sizes.push(pages);
     sizes.sort_unstable();
     sizes.dedup();
-    let found = distances.curve(&sizes);
+    sizes
+}
+
+fn sampled(found: SampledCurve, most_pages: Option<usize>, footprint: u64) -> LruCurve {
+    let pages = usize::try_from(footprint).unwrap_or(usize::MAX);
     // First touches miss whatever is sampled; how many there are is known.
     let misses = |point: &SampledPoint| {
         let misses = (point.miss_ratio * found.references as f64).round() as u64;
@@ -121,7 +164,9 @@ fn sampled(distances: &SampledDistances, share: f64, footprint: u64) -> LruCurve
         .filter_map(class)
         .collect();
     let sample = Sample {
-        share,
+        share: found.rate,
+        pages: found.pages,
+        most_pages,
         references: found.sampled,
         mean_error: found.mean_error,
         points: found.points,

@@ -20,7 +20,7 @@ use farside_sim::simulation::Costs;
 
 use crate::Failure;
 use find::Findings;
-use lru::Share;
+use lru::SampleSize;
 use place::Places;
 use simulate::Simulated;
 
@@ -54,10 +54,10 @@ pub struct AnalyzeArguments {
     /// Leave out what has to be simulated: other policies than LRU, MRU and OPT, and prefetchers.
     #[arg(long)]
     quick: bool,
-    /// Make the curve of LRU from a share of the pages, such as 1%, and tell its error: for traces too
-    /// long for the exact curve.
-    #[arg(long, value_name = "SHARE")]
-    sample: Option<Share>,
+    /// Make the curve of LRU from a share of the pages, such as 1%, or from at most so many, such as
+    /// 8192p, and tell its error: for traces too long for the exact curve, or pages too many for memory.
+    #[arg(long, value_name = "SHARE|PAGES")]
+    sample: Option<SampleSize>,
     /// Print an object instead of text.
     #[arg(long)]
     json: bool,

@@ -143,11 +143,19 @@ fn enough(analysis: &Analysis) -> Vec<String> {
         ),
     ];
     if let Some(sample) = &analysis.found.sample {
-        let (share, error) = (sample.share * 100.0, sample.mean_error * 100.0);
-        lines
-            .push(format!("  from {share} % of the pages; mean error {error:.2} % of the records"));
+        lines.push(sampled(sample));
     }
     lines
+}
+
+/// How good a sampled curve is.
+fn sampled(sample: &super::lru::Sample) -> String {
+    let (share, error) = (sample.share * 100.0, sample.mean_error * 100.0);
+    let of = match sample.most_pages {
+        Some(_) => format!("{} pages, {share:.2} % of them", grouped(sample.pages)),
+        None => format!("{share} % of the pages"),
+    };
+    format!("  from {of}; mean error {error:.2} % of the records")
 }
 
 fn best(analysis: &Analysis) -> Vec<String> {
