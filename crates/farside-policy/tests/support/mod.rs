@@ -4,6 +4,7 @@
 pub mod counting;
 pub mod faults;
 pub mod naive;
+pub mod region_stacks;
 
 use std::collections::HashMap;
 use std::fs;
