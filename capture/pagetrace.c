@@ -134,8 +134,11 @@ static void close_run(struct lane *lane)
             put(lane, words++, (place ? place : next_place()) << 2 | WORD_TICKET);
         put(lane, words++, run_word(page, piece << RUN_WEIGHT_SHIFT | wrote));
         weight -= piece;
+        /* What is published is not open any more, should the thread be killed here. */
         if (weight == 0)
             lane->page = NO_PAGE;
+        else
+            lane->open = weight << RUN_WEIGHT_SHIFT | wrote;
         publish(lane, words);
         place = 0;
     }
@@ -154,8 +157,10 @@ static void end_stretch(struct lane *lane)
 /* Opens a run that takes a place of its own, or a stretch if the thread is the only one. */
 static void open_placed_run(struct lane *lane, uint64_t page, bool wrote)
 {
+    /* Looked at first: what a thread that has ended since did has its place before this one. */
+    bool alone = __atomic_load_n(&live_threads, __ATOMIC_ACQUIRE) == 1;
     uint64_t place = next_place();
-    if (__atomic_load_n(&live_threads, __ATOMIC_ACQUIRE) == 1) {
+    if (alone) {
         need_room(lane, 1);
         put(lane, 0, place << 2 | WORD_STRETCH);
         publish(lane, 1);

@@ -86,25 +86,25 @@ impl Order {
         Self { expected: 1, window, lanes, stretch: None, told, message }
     }
 
-    /// Reads what there is and tells what is at its place. Returns whether anything was read.
+    /// Reads what there is and tells what is at its place. Returns how many words were read.
     pub fn advance(
         &mut self,
         stream: &Stream,
         listener: &mut impl Listener,
-    ) -> Result<bool, Damaged> {
+    ) -> Result<u64, Damaged> {
         let lanes = stream.lanes();
         if lanes.len() > self.lanes.len() {
             self.lanes.resize(lanes.len(), Reading::default());
         }
-        let mut progress = false;
+        let mut words = 0;
         for (index, lane) in lanes.iter().enumerate().filter(|(_, lane)| lane.in_use()) {
             let ended = lane.ended();
-            progress |= self.read(index, lane, listener)?;
+            words += self.read(index, lane, listener)?;
             if ended && self.lanes[index].position == lane.head() {
                 lane.release();
             }
         }
-        Ok(progress)
+        Ok(words)
     }
 
     fn read(
@@ -112,7 +112,7 @@ impl Order {
         index: usize,
         lane: &Lane,
         listener: &mut impl Listener,
-    ) -> Result<bool, Damaged> {
+    ) -> Result<u64, Damaged> {
         let (start, head) = (self.lanes[index].position, lane.head());
         if head < start || head - start > RING_WORDS as u64 {
             return Err(Damaged);
@@ -133,7 +133,7 @@ impl Order {
                 break;
             }
         }
-        Ok(position != start)
+        Ok(position - start)
     }
 
     /// Tells the words of a stretch; returns the position after the last one.
@@ -319,7 +319,7 @@ impl Order {
     /// Tells the rest once the program is gone, also what it was doing when it was killed.
     pub fn finish(&mut self, stream: &Stream, listener: &mut impl Listener) -> Result<(), Damaged> {
         loop {
-            while self.advance(stream, listener)? {}
+            while self.advance(stream, listener)? > 0 {}
             if let Some(index) = self.stretch.take() {
                 if let Some(open) = stream.lanes().get(index).and_then(Lane::open_run) {
                     tell_open(self.lanes[index].thread, open, open.weight, listener);

@@ -5,16 +5,24 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::signal::kill;
+use nix::sys::time::TimeSpec;
 use nix::unistd::Pid;
 
 use super::order::Order;
 use super::recorder::Recorder;
-use super::stream::Stream;
+use super::stream::{RING_WORDS, Stream};
 use crate::Failure;
 use crate::options::Size;
 use crate::run::{Change, Ending, Event, JobControl, Signals, change_of, complain, grouped};
+
+/// So many words are too many to wait before more are read.
+const MANY: u64 = RING_WORDS as u64 / 8;
+
+/// How long to wait when there were fewer. Each look takes the cache line in which the program's thread
+/// counts its words away from it.
+const PAUSE: Duration = Duration::from_micros(100);
 
 /// How long to wait when there was nothing to read: a ring must not fill meanwhile.
 const SHORT: Duration = Duration::from_millis(1);
@@ -64,7 +72,8 @@ impl<'a> Supervisor<'a> {
         let mut last_words = Instant::now();
         let mut flushed = true;
         while self.ending == Ending::Running {
-            let progress = self.read();
+            let words = self.read();
+            let progress = words > 0;
             if progress {
                 (last_words, flushed) = (Instant::now(), false);
             }
@@ -73,10 +82,11 @@ impl<'a> Supervisor<'a> {
                 self.recorder.flush();
                 flushed = true;
             }
-            let wait = match (progress, quiet > IDLE) {
-                (true, _) => Duration::ZERO,
-                (false, false) => SHORT,
-                (false, true) => LONG,
+            let wait = match (words, quiet > IDLE) {
+                (MANY.., _) => Duration::ZERO,
+                (1.., _) => PAUSE,
+                (0, false) => SHORT,
+                (0, true) => LONG,
             };
             if self.await_signals(wait).map_err(own)? {
                 self.heed_signals().map_err(own)?;
@@ -97,20 +107,20 @@ impl<'a> Supervisor<'a> {
         self.recorder
     }
 
-    /// Reads what there is. Returns whether there was anything.
-    fn read(&mut self) -> bool {
+    /// Reads what there is. Returns how many words it was.
+    fn read(&mut self) -> u64 {
         if self.stopped {
-            return false;
+            return 0;
         }
-        let progress = self.order.advance(self.stream, &mut self.recorder);
-        if progress.is_err() {
+        let words = self.order.advance(self.stream, &mut self.recorder);
+        if words.is_err() {
             self.give_up();
         }
         if self.recorder.failed() {
             // The program goes on; what it did until here stays readable.
             self.stop();
         }
-        progress.unwrap_or(false)
+        words.unwrap_or(0)
     }
 
     fn give_up(&mut self) {
@@ -126,7 +136,7 @@ impl<'a> Supervisor<'a> {
     /// Waits for a signal, for `time` at most.
     fn await_signals(&self, time: Duration) -> io::Result<bool> {
         let mut waited = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut waited, PollTimeout::from(time.as_millis() as u8)) {
+        match ppoll(&mut waited, Some(TimeSpec::from_duration(time)), None) {
             Ok(ready) => Ok(ready > 0),
             Err(nix::Error::EINTR) => Ok(false),
             Err(error) => Err(error.into()),

@@ -89,13 +89,13 @@ fn the_rest_of_a_lent_run_comes_before_the_next_one_is_lent() {
     let (stream, memory) = one_lane();
     let (mut order, mut told) = (Order::new(), Counted::default());
     open(&memory, 0, 1, 100, 4);
-    assert_eq!(order.advance(&stream, &mut told), Ok(false));
+    assert_eq!(order.advance(&stream, &mut told), Ok(0));
     assert!(order.lend(&stream, &mut told));
     // The run ends with more accesses, and another begins, before the reader looks again.
     put(&memory, 0, &[ticket(1), run_word(100, 10)]);
     open(&memory, 0, 2, 200, 7);
     assert!(!order.lend(&stream, &mut told), "what is in the ring comes first");
-    assert_eq!(order.advance(&stream, &mut told), Ok(true));
+    assert_eq!(order.advance(&stream, &mut told), Ok(2));
     assert!(order.lend(&stream, &mut told));
     let runs: Vec<_> = told.runs.iter().map(|(_, run)| (run.page, run.weight)).collect();
     assert_eq!(runs, [(100, 4), (100, 6), (200, 7)]);
@@ -162,7 +162,7 @@ fn a_head_that_went_back_is_damage() {
     let (stream, memory) = one_lane();
     let (mut order, mut told) = (Order::new(), Counted::default());
     put(&memory, 0, &[ticket(1), run_word(1, 1)]);
-    assert_eq!(order.advance(&stream, &mut told), Ok(true));
+    assert_eq!(order.advance(&stream, &mut told), Ok(2));
     memory.set(0, Field::Head, 1);
     assert_eq!(order.advance(&stream, &mut told), Err(Damaged));
 }
@@ -172,7 +172,7 @@ fn fewer_lanes_than_before_are_no_reason_to_panic() {
     let (stream, memory) = one_lane();
     let (mut order, mut told) = (Order::new(), Counted::default());
     put(&memory, 0, &[stretch(1), run_word(1, 1)]);
-    assert_eq!(order.advance(&stream, &mut told), Ok(true));
+    assert_eq!(order.advance(&stream, &mut told), Ok(2));
     memory.header(Header::LanesUsed).store(0, Ordering::Relaxed);
     assert_eq!(order.finish(&stream, &mut told), Ok(()));
     assert_eq!(told.events, 1);
@@ -200,7 +200,7 @@ fn messages_that_come_early_take_no_memory() {
     let words = RING_WORDS - 2;
     let longest: Vec<u64> = [ticket(2), message(3, words)].into_iter().chain(0..words).collect();
     put(&memory, 0, &longest);
-    assert_eq!(order.advance(&stream, &mut told), Ok(false), "it waits in the ring");
+    assert_eq!(order.advance(&stream, &mut told), Ok(0), "it waits in the ring");
     assert_eq!((order.finish(&stream, &mut told), told.longest_message as u64), (Ok(()), words));
 }
 

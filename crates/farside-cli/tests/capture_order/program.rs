@@ -168,7 +168,7 @@ impl Run {
 
     fn advance(&mut self) -> bool {
         let truth = &mut *self.world.truth.borrow_mut();
-        self.order.advance(&self.stream, truth).expect("words that make sense")
+        self.order.advance(&self.stream, truth).expect("words that make sense") > 0
     }
 
     fn lend(&mut self) -> bool {
