@@ -11,7 +11,7 @@ use super::{MAX_BLOCK_ACCESSES, MAX_BLOCK_EVENTS, Summary, header};
 use crate::{Metadata, TraceError};
 
 /// How hard zstd tries. Higher levels gain little on columns and cost much time.
-const LEVEL: i32 = 3;
+const LEVEL: i32 = 1;
 
 /// Compresses blocks and writes them, each in one piece, into a trace in Farside's own format.
 ///

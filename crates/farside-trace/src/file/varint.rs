@@ -30,6 +30,20 @@ pub(super) fn put_all(bytes: &mut Vec<u8>, count: usize, numbers: impl IntoItera
     bytes.truncate(end);
 }
 
+/// By the leading zeros of a number below [`SHORT`]: the high bits of all its groups but the last, and
+/// how many groups there are.
+const LENGTHS: [(u64, usize); 65] = {
+    let mut lengths = [(0, 0); 65];
+    let mut zeros: usize = 8;
+    while zeros < 65 {
+        let bits: usize = if zeros == 64 { 1 } else { 64 - zeros };
+        let groups = bits.div_ceil(7);
+        lengths[zeros] = (0x8080_8080_8080_8080 & ((1 << (8 * (groups - 1))) - 1), groups);
+        zeros += 1;
+    }
+    lengths
+};
+
 /// The groups of a number below [`SHORT`], a byte each, and how many of them count; without a
 /// branch, since nothing foretells the length.
 #[inline(always)]
@@ -38,9 +52,8 @@ fn short(number: u64) -> (u64, usize) {
     let halves = number & 0x0fff_ffff | (number & 0x00ff_ffff_f000_0000) << 4;
     let quarters = halves & 0x0000_3fff_0000_3fff | (halves & 0x0fff_c000_0fff_c000) << 2;
     let groups = quarters & 0x007f_007f_007f_007f | (quarters & 0x3f80_3f80_3f80_3f80) << 1;
-    let last = (63 - (number | 1).leading_zeros() as usize) / 7;
-    let more = 0x8080_8080_8080_8080 & ((1 << (8 * last)) - 1);
-    (groups | more, last + 1)
+    let (more, length) = LENGTHS[number.leading_zeros() as usize];
+    (groups | more, length)
 }
 
 /// Writes a number of any length to the front of `bytes`; how many bytes it took.

@@ -131,12 +131,7 @@ impl BlockBuilder {
         }
         self.absorb_weights(run.clone());
         self.absorb_kinds(run.clone());
-        let totals = &mut self.totals;
-        totals.accesses += run.len();
-        for access in run.clone() {
-            totals.lowest = totals.lowest.min(access.page.0);
-            totals.highest = totals.highest.max(access.page.0);
-        }
+        self.totals.accesses += run.len();
         let mut last = self.last;
         let difference = |access: Access| {
             let page = access.page.0;
@@ -162,10 +157,14 @@ impl BlockBuilder {
         }
     }
 
+    /// Kinds, and with them the extent.
     fn absorb_kinds(&mut self, run: impl ExactSizeIterator<Item = Access>) {
         let mut at = self.totals.accesses % 64;
         let mut bits = self.bits;
+        let Totals { mut lowest, mut highest, .. } = self.totals;
         for access in run {
+            lowest = lowest.min(access.page.0);
+            highest = highest.max(access.page.0);
             bits |= u64::from(access.write) << at;
             at += 1;
             if at == 64 {
@@ -174,6 +173,7 @@ impl BlockBuilder {
             }
         }
         self.bits = bits;
+        (self.totals.lowest, self.totals.highest) = (lowest, highest);
     }
 
     fn end_word(&mut self, bits: u64) {
