@@ -1,25 +1,10 @@
 //! PATH's filter against the golden counts.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use farside_cli::capture::{Filter, Sizes};
+use farside_golden::folder as golden;
 use farside_trace::TraceReader;
-
-/// The folder of golden traces, or `None` after saying that `test` is skipped.
-fn golden(test: &str) -> Option<PathBuf> {
-    let found = match std::env::var_os("FARSIDE_GOLDEN") {
-        Some(folder) => Some(PathBuf::from(folder)),
-        None => Path::new(env!("CARGO_MANIFEST_DIR"))
-            .ancestors()
-            .map(|folder| folder.join("shared/golden"))
-            .find(|folder| folder.is_dir()),
-    };
-    if found.is_none() {
-        println!("skipped: {test}: golden traces not found");
-    }
-    found
-}
 
 /// Where the hashes of the golden tables begin, which is not where FNV-1a usually does.
 const BASIS: u64 = 1_469_598_103_934_665_603;

@@ -131,7 +131,7 @@ fn second_chance_misses_are_what_they_were() {
     let Some(golden) = golden("second_chance_misses_are_what_they_were") else { return };
     let mut traces = Traces::new(&golden);
     let mut changed = Vec::new();
-    for row in rows(include_str!("second_chance_misses.tsv")) {
+    for row in rows(farside_golden::rows(include_str!("second_chance_misses.tsv"))) {
         let Some(trace) = traces.get(&row.trace) else { continue };
         let found = misses(SecondChance::new(), row.pages, trace);
         if (found, trace.len()) != (row.misses, row.requests) {

@@ -11,7 +11,7 @@ use farside_trace::{
     PageRange, Record, TraceError, TraceReader, TraceWriter,
 };
 use proptest::prelude::*;
-use support::{access, accesses_file, any_record, file_of, golden, outcome, program, stream};
+use support::{access, accesses_file, any_record, file_of, outcome, program, stream};
 
 /// Opens `bytes` as a file, so that it can seek.
 fn opened(bytes: &[u8]) -> Result<TraceReader, TraceError> {
@@ -249,7 +249,7 @@ fn the_name_need_not_tell_the_own_format() {
 #[test]
 fn golden_traces_take_at_most_two_bytes_per_access() {
     let name = "golden_traces_take_at_most_two_bytes_per_access";
-    let Some(golden) = golden(name) else { return };
+    let Some(golden) = farside_golden::folder(name) else { return };
     let mut traces = 0;
     for entry in fs::read_dir(golden.join("traces")).unwrap() {
         let path = entry.unwrap().path();

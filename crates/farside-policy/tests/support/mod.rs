@@ -7,29 +7,15 @@ pub mod naive;
 pub mod region_stacks;
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use farside_golden::folder as golden;
+use farside_golden::table;
 use farside_policy::replacement::{Arrival, ReplacementPolicy, Slot};
 use farside_trace::{PageId, TraceReader};
 
 /// Most pages that [`Paging`] lets a policy watch after an arrival.
 const WATCH_BATCH: usize = 32;
-
-/// The folder of golden traces, or `None` after saying that `test` is skipped.
-pub fn golden(test: &str) -> Option<PathBuf> {
-    let found = match std::env::var_os("FARSIDE_GOLDEN") {
-        Some(folder) => Some(PathBuf::from(folder)),
-        None => Path::new(env!("CARGO_MANIFEST_DIR"))
-            .ancestors()
-            .map(|folder| folder.join("shared/golden"))
-            .find(|folder| folder.is_dir()),
-    };
-    if found.is_none() {
-        println!("skipped: {test}: golden traces not found");
-    }
-    found
-}
 
 /// A row of an expectation table.
 pub struct Row {
@@ -41,29 +27,22 @@ pub struct Row {
 }
 
 /// The rows of a table with the columns trace, policy, size in pages, requests, misses.
-pub fn rows(table: &str) -> Vec<Row> {
+pub fn rows(table: Vec<Vec<String>>) -> Vec<Row> {
     let number = |field: &str| field.parse().expect("a number in the expectation table");
-    table
-        .lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty())
-        .map(|line| {
-            let fields: Vec<_> = line.split('\t').collect();
-            Row {
-                trace: fields[0].to_owned(),
-                policy: fields[1].to_owned(),
-                pages: number(fields[2]),
-                requests: number(fields[3]),
-                misses: number(fields[4]),
-            }
-        })
-        .collect()
+    let row = |fields: Vec<String>| Row {
+        trace: fields[0].clone(),
+        policy: fields[1].clone(),
+        pages: number(&fields[2]),
+        requests: number(&fields[3]),
+        misses: number(&fields[4]),
+    };
+    table.into_iter().map(row).collect()
 }
 
 /// The golden expectations of one policy.
 pub fn golden_rows(golden: &Path, policy: &str) -> Vec<Row> {
-    let path = golden.join("expected/miss_counts.tsv");
-    let table = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    rows(&table).into_iter().filter(|row| row.policy == policy).collect()
+    let all = rows(table(&golden.join("expected/miss_counts.tsv")));
+    all.into_iter().filter(|row| row.policy == policy).collect()
 }
 
 /// Golden traces by name, each read once.

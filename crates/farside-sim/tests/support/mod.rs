@@ -4,31 +4,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[allow(unused_imports, reason = "not every test file looks at tables")]
+pub use farside_golden::{folder as golden, table};
 use farside_trace::{PageId, TraceReader};
-
-/// The folder of golden data, or `None` after saying that `test` is skipped.
-pub fn golden(test: &str) -> Option<PathBuf> {
-    let found = match std::env::var_os("FARSIDE_GOLDEN") {
-        Some(folder) => Some(PathBuf::from(folder)),
-        None => Path::new(env!("CARGO_MANIFEST_DIR"))
-            .ancestors()
-            .map(|folder| folder.join("shared/golden"))
-            .find(|folder| folder.is_dir()),
-    };
-    if found.is_none() {
-        println!("skipped: {test}: golden traces not found");
-    }
-    found
-}
-
-/// The rows of a table of tab-separated values.
-pub fn table(path: &Path) -> Vec<Vec<String>> {
-    let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    text.lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty())
-        .map(|line| line.split('\t').map(str::to_owned).collect())
-        .collect()
-}
 
 fn number(field: &str) -> u64 {
     field.parse().unwrap_or_else(|_| panic!("{field:?} is not a number"))

@@ -3,28 +3,12 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 use std::io::Cursor;
-use std::path::PathBuf;
 
 use farside_trace::{
     Access, Block, Mapping, MappingChange, Metadata, PageId, PageRange, Record, TraceError,
     TraceFormat, TraceReader, TraceWriter,
 };
 use proptest::prelude::*;
-
-/// The pages of the golden traces, or `None` after saying that `test` is skipped.
-pub fn golden(test: &str) -> Option<PathBuf> {
-    let found = match std::env::var_os("FARSIDE_GOLDEN") {
-        Some(folder) => Some(PathBuf::from(folder)),
-        None => std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-            .ancestors()
-            .map(|folder| folder.join("shared/golden"))
-            .find(|folder| folder.is_dir()),
-    };
-    if found.is_none() {
-        println!("skipped: {test}: golden traces not found");
-    }
-    found
-}
 
 pub fn access(page: u64, write: bool, thread: u32, weight: u32) -> Access {
     Access { page: PageId(page), write, thread, weight }
