@@ -41,7 +41,7 @@ plugin: $(plugin)
 
 $(plugin): $(wildcard capture/*.[ch])
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -O2 -Wall -Wextra -fPIC -shared -fvisibility=hidden -o $@ capture/pagetrace.c
+	$(CC) -std=c11 -O2 -Wall -Wextra -fPIC -shared -fvisibility=hidden -o $@ $(wildcard capture/*.c)
 
 demo:
 	@scripts/setup.sh demo

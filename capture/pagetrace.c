@@ -15,7 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "groups.h"
 #include "qemu_plugin.h"
+#include "space.h"
 #include "stream.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -27,7 +29,6 @@ enum {
     WIDEST_ACCESS = 32, /* bytes that one callback may be about */
     MOST_VCPUS = 1 << 16,
     SPACE_BYTES = 1 << 16, /* of the description of the address space */
-    NAME_BYTES = 4096,     /* of a file */
 };
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
@@ -174,26 +175,31 @@ static void open_placed_run(struct lane *lane, uint64_t page, bool wrote)
     __atomic_store_n(&lane->open_head, lane->head, __ATOMIC_RELEASE);
 }
 
+/* An access to a page, whichever was the last. */
+static void reach_page(struct lane *lane, uint64_t page, bool wrote)
+{
+    if (page == lane->page) {
+        lane->open = (lane->open + (1 << RUN_WEIGHT_SHIFT)) | (wrote ? RUN_WROTE : 0);
+        return;
+    }
+    close_run(lane);
+    if (lane->in_stretch) {
+        lane->open = one_access(wrote);
+        lane->page = page;
+        lane->fast_limit = lane->limit;
+    } else {
+        open_placed_run(lane, page, wrote);
+    }
+}
+
 /* An access to another page than the thread's last one, or to two pages, or outside a stretch. */
 static __attribute__((noinline)) void turn_page(struct lane *lane, qemu_plugin_meminfo_t info,
                                                 uint64_t address)
 {
     bool wrote = qemu_plugin_mem_is_store(info);
     uint64_t last = address + ((uint64_t)1 << qemu_plugin_mem_size_shift(info)) - 1;
-    for (uint64_t page = address >> PAGE_BITS; page <= last >> PAGE_BITS; page++) {
-        if (page == lane->page) {
-            lane->open = (lane->open + (1 << RUN_WEIGHT_SHIFT)) | (wrote ? RUN_WROTE : 0);
-            continue;
-        }
-        close_run(lane);
-        if (lane->in_stretch) {
-            lane->open = one_access(wrote);
-            lane->page = page;
-            lane->fast_limit = lane->limit;
-        } else {
-            open_placed_run(lane, page, wrote);
-        }
-    }
+    for (uint64_t page = address >> PAGE_BITS; page <= last >> PAGE_BITS; page++)
+        reach_page(lane, page, wrote);
 }
 
 static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *user)
@@ -223,6 +229,51 @@ static void on_opaque_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint
 {
     (void)user;
     turn_page(lanes[vcpu], info, address);
+}
+
+/* One access of those that a group is made of. */
+static void on_member(struct lane *lane, uint64_t address, uint64_t bytes, bool wrote)
+{
+    uint64_t last = address + bytes - 1;
+    for (uint64_t page = address >> PAGE_BITS; page <= last >> PAGE_BITS; page++)
+        reach_page(lane, page, wrote);
+}
+
+/* A group that does not lie within a page, or comes where the lane needs a closer look. */
+static __attribute__((noinline)) void on_odd_group(struct lane *lane, qemu_plugin_meminfo_t info,
+                                                   uint64_t address, const struct group *group)
+{
+    turn_page(lane, info, address);
+    for (unsigned int i = 0; i < group->members; i++) {
+        const struct member *member = &group->member[i];
+        if (member->kind & ACCESS_READ)
+            on_member(lane, address + member->delta, member->bytes, false);
+        if (member->kind & ACCESS_WRITE)
+            on_member(lane, address + member->delta, member->bytes, true);
+    }
+}
+
+/* The first access of a group; the others will be made, and are not told of. */
+static void on_group(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *user)
+{
+    const struct group *group = user;
+    struct lane *lane = lanes[vcpu];
+    uint64_t page = (address + group->lowest) >> PAGE_BITS, open = lane->open;
+    uint64_t wrote = group->wrote ? RUN_WROTE : 0;
+    uint64_t weight = (uint64_t)group->accesses << RUN_WEIGHT_SHIFT;
+    if (unlikely(page != (address + group->highest) >> PAGE_BITS ||
+                 open >= (RUN_WEIGHT_MOST - GROUP_ACCESSES) << RUN_WEIGHT_SHIFT)) {
+        on_odd_group(lane, info, address, group);
+    } else if (page == lane->page) {
+        lane->open = (open | wrote) + weight;
+    } else if (likely(lane->head < lane->fast_limit)) {
+        put(lane, 0, run_word(lane->page, open));
+        lane->page = page;
+        lane->open = weight | wrote;
+        publish(lane, 1);
+    } else {
+        on_odd_group(lane, info, address, group);
+    }
 }
 
 /* Sends a message: `count` words and then `length` bytes of text. */
@@ -315,23 +366,16 @@ static void on_thread_end(qemu_plugin_id_t id, unsigned int vcpu)
     lanes[vcpu] = NULL;
 }
 
-/* The lines of /proc/self/maps that are about addresses below `end`; the length, 0 on failure. */
-static size_t describe_space(char *text, size_t size, unsigned long end)
+static void trace_alone(struct qemu_plugin_insn *instruction)
 {
-    size_t length = 0;
-    char line[NAME_BYTES + 128];
-    FILE *maps = fopen("/proc/self/maps", "re");
-    if (!maps)
-        return 0;
-    while (fgets(line, sizeof line, maps)) {
-        size_t more = strlen(line);
-        if (strtoul(line, NULL, 16) >= end || length + more > size)
-            break;
-        memcpy(text + length, line, more);
-        length += more;
-    }
-    fclose(maps);
-    return length;
+    qemu_plugin_register_vcpu_mem_cb(instruction, store_bit >= 0 ? on_access : on_opaque_access,
+                                     QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
+}
+
+static void trace_group(struct qemu_plugin_insn *const *instructions, const struct group *group)
+{
+    qemu_plugin_register_vcpu_mem_cb(instructions[0], on_group, QEMU_PLUGIN_CB_NO_REGS,
+                                     QEMU_PLUGIN_MEM_RW, (void *)group);
 }
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -347,11 +391,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
                  describe_space(text, SPACE_BYTES, lowest_own));
         free(text);
     }
-    qemu_plugin_vcpu_mem_cb_t callback = store_bit >= 0 ? on_access : on_opaque_access;
-    size_t count = qemu_plugin_tb_n_insns(tb);
-    for (size_t i = 0; i < count; i++)
-        qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), callback,
-                                         QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
+    group_block(tb, &(struct block_listener){ .alone = trace_alone, .group = trace_group });
 }
 
 static bool replaces_program(int64_t number)
@@ -374,22 +414,6 @@ static void on_call(qemu_plugin_id_t id, unsigned int vcpu, int64_t number, uint
             __atomic_add_fetch(&stream->fork_execs, 1, __ATOMIC_RELAXED);
         send(lane, MESSAGE_EXEC, NULL, 0, "", 0);
     }
-}
-
-static bool changes_space(int64_t number)
-{
-    return number == SYS_mmap || number == SYS_munmap || number == SYS_mremap || number == SYS_brk;
-}
-
-/* The name of the file that an mmap is of, without a zero at its end; the length. */
-static size_t mapped_file(const uint64_t *arguments, char *name)
-{
-    char link[64];
-    if (arguments[3] & MAP_ANONYMOUS)
-        return 0;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", (int)arguments[4]);
-    ssize_t length = readlink(link, name, NAME_BYTES);
-    return length < 0 ? 0 : length;
 }
 
 static void on_call_end(qemu_plugin_id_t id, unsigned int vcpu, int64_t number, int64_t result)

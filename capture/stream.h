@@ -18,7 +18,8 @@
  * Order. Places are numbered from 1 without gaps, by one counter that all threads increment. A run
  * takes its place right after its first access and before the thread's next instruction: what one
  * thread does before it lets another go on comes first in the order. Only when a thread is killed
- * in between is a place left out.
+ * in between is a place left out. The accesses of a group (groups.h) are told with its first one, a few
+ * instructions before they are made.
  */
 #ifndef PAGETRACE_STREAM_H
 #define PAGETRACE_STREAM_H

@@ -7,10 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use support::capture::plugin_sources;
 use support::{Farside, assert_refused, code, stderr};
-
-/// What the study needs besides the emulator.
-const PLUGIN: &str = "capture/pagetrace.c";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -33,7 +31,7 @@ fn plugin(farside: &Farside) -> PathBuf {
     let status = Command::new("cc")
         .args(["-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-o"])
         .arg(&built)
-        .arg(root().join(PLUGIN))
+        .args(plugin_sources())
         .status();
     assert!(status.unwrap().success());
     built
