@@ -1,7 +1,7 @@
 //! Which resident page leaves next.
 //!
-//! A policy is a file of its own beside this one, built from the lists of [`list`] or `page_lists`, and one line in
-//! the table that [`by_name`] searches.
+//! A policy is a file of its own beside this one, built from the lists of [`list`] or `page_lists`,
+//! and one line in the table that [`by_name`] searches.
 
 mod arc;
 mod clock;

@@ -4,16 +4,17 @@ use farside_trace::PageId;
 
 use crate::replacement::Slot;
 
-/// The orders that a page can be in, both at once: indices into [`Entry::links`].
+/// The orders that a page can be in: the stack and one of the others at once.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// S: from the oldest reference to the youngest.
-    Stack = 0,
+    Stack,
     /// Q: resident pages of high recency, in the order in which they leave.
-    Queue = 1,
-    /// Pages that left, in the order in which they left. No page is in this and in the queue, so that
+    Queue,
+    /// Pages that left and are still in the stack, in the order in which they left; only if there is
+    /// a bound for them, else nobody asks for the order. No page is in this and in the queue, so that
     /// they share their links.
-    Ghosts = 2,
+    Ghosts,
 }
 
 use Order::{Ghosts, Queue, Stack};
@@ -63,12 +64,18 @@ const UNLINKED: Link = Link { older: UNLISTED, younger: UNLISTED };
 impl Order {
     /// Which links of an entry are for this order.
     const fn links(self) -> usize {
-        if self as usize == 0 { 0 } else { 1 }
+        match self {
+            Stack => 0,
+            Queue | Ghosts => 1,
+        }
     }
 
     /// The place of the entry that closes the ring.
     const fn end(self) -> usize {
-        if self as usize == 2 { 1 } else { 0 }
+        match self {
+            Stack | Queue => 0,
+            Ghosts => 1,
+        }
     }
 }
 
@@ -172,7 +179,10 @@ impl Entries {
         self.lens[order as usize] += 1;
     }
 
-    /// Takes the page at `slot` out of `order`, in which it is.
+    /// Takes the page at `slot` out of `order`.
+    ///
+    /// # Panics
+    /// If it is not in it.
     #[inline]
     pub fn remove(&mut self, order: Order, slot: Slot) {
         let links = order.links();
@@ -221,4 +231,4 @@ impl Entries {
     }
 }
 
-const _: () = assert!(size_of::<Entry>() == 32 && Queue.links() == Ghosts.links());
+const _: () = assert!(size_of::<Entry>() == 32);
