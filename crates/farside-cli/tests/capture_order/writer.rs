@@ -1,4 +1,4 @@
-//! A thread of the program as the plugin follows it: `capture/pagetrace.c` store by store, with a
+//! A thread of the program as the plugin follows it: `capture/lane.c` and `capture/pagetrace.c` store by store, with a
 //! pause before each of them.
 
 use std::cell::{Cell, RefCell};
