@@ -5,13 +5,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::columns::EncodedBlock;
-use super::frame::{FRAME_BYTES, Frame};
+use super::frame::Packer;
 use super::index::{Entry, Index};
-use super::{MAX_BLOCK_ACCESSES, MAX_BLOCK_EVENTS, Summary, header};
+use super::{BLOCK_MAGIC, MAX_BLOCK_ACCESSES, MAX_BLOCK_EVENTS, Summary, header};
 use crate::{Metadata, TraceError};
-
-/// How hard zstd tries. Higher levels gain little on columns and cost much time.
-const LEVEL: i32 = 1;
 
 /// Compresses blocks and writes them, each in one piece, into a trace in Farside's own format.
 ///
@@ -22,7 +19,7 @@ pub struct BlockWriter<W: Write = File> {
     path: PathBuf,
     /// Bytes written.
     offset: u64,
-    compressor: zstd::bulk::Compressor<'static>,
+    packer: Packer,
     packed: Vec<u8>,
     index: Index,
     summary: Summary,
@@ -52,14 +49,14 @@ impl<W: Write> BlockWriter<W> {
     /// As [`create`](BlockWriter::create).
     pub fn new(sink: W, name: impl Into<PathBuf>, metadata: &Metadata) -> Result<Self, TraceError> {
         let path = name.into();
-        let compressor = zstd::bulk::Compressor::new(LEVEL)
-            .map_err(|source| TraceError::Create { path: path.clone(), source })?;
+        let packer =
+            Packer::new().map_err(|source| TraceError::Create { path: path.clone(), source })?;
         let header = header::encode(metadata, &path)?;
         let mut writer = Self {
             sink,
             path,
             offset: 0,
-            compressor,
+            packer,
             packed: Vec::new(),
             index: Index::default(),
             summary: Summary::default(),
@@ -79,16 +76,11 @@ impl<W: Write> BlockWriter<W> {
         if totals.accesses > MAX_BLOCK_ACCESSES || totals.events > MAX_BLOCK_EVENTS {
             return Err(self.unwritable("a block holds more than a reader takes".into()));
         }
-        self.packed.clear();
-        let most = zstd::zstd_safe::compress_bound(block.columns.len());
-        self.packed.resize(FRAME_BYTES + most, 0);
-        let length = self
-            .compressor
-            .compress_to_buffer(&block.columns[..], &mut self.packed[FRAME_BYTES..])
+        let first = self.summary.accesses;
+        let counts = [totals.accesses, totals.events];
+        self.packer
+            .pack(&mut self.packed, &block.columns, BLOCK_MAGIC, counts, first)
             .map_err(|source| self.failed(source))?;
-        self.packed.truncate(FRAME_BYTES + length);
-        let (raw, first) = (block.columns.len(), self.summary.accesses);
-        Frame::seal(&mut self.packed, raw, totals.accesses, totals.events, first);
         let entry = Entry { offset: self.offset, first };
         let packed = std::mem::take(&mut self.packed);
         let put = self.put(&packed);

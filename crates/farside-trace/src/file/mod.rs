@@ -5,12 +5,12 @@
 
 mod blocks;
 mod columns;
-mod frame;
+pub(crate) mod frame;
 mod header;
 mod index;
 mod reader;
 mod source;
-mod varint;
+pub(crate) mod varint;
 mod writer;
 
 pub use blocks::BlockWriter;
@@ -55,21 +55,21 @@ const MAX_BLOCK_BYTES: usize = 16 << 20;
 const MAX_INDEX_ENTRIES: usize = 1 << 16;
 
 /// The four bytes of `bytes` from `at` on as a number.
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let mut number = [0; 4];
     number.copy_from_slice(&bytes[at..at + 4]);
     u32::from_le_bytes(number)
 }
 
 /// The eight bytes of `bytes` from `at` on as a number.
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let mut number = [0; 8];
     number.copy_from_slice(&bytes[at..at + 8]);
     u64::from_le_bytes(number)
 }
 
 /// The checksum of `parts` one after the other: XXH3, 64 bits, seed 0.
-fn checksum(parts: &[&[u8]]) -> u64 {
+pub(crate) fn checksum(parts: &[&[u8]]) -> u64 {
     use std::hash::Hasher;
     let mut hasher = twox_hash::XxHash3_64::new();
     parts.iter().for_each(|part| hasher.write(part));

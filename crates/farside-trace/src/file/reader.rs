@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::columns;
-use super::frame::{FRAME_BYTES, Frame};
+use super::frame::{FRAME_BYTES, Frame, Unpacker};
 use super::index::{Entry, FIXED_BYTES, Index, TRAILER_BYTES};
 use super::source::{Input, Source};
-use super::{BLOCK_MAGIC, INDEX_MAGIC, Summary, header};
+use super::{BLOCK_MAGIC, INDEX_MAGIC, MAX_BLOCK_ACCESSES, MAX_BLOCK_EVENTS, Summary, header};
 use crate::{Block, Metadata, TraceError};
 
 /// Where a trace ends that was not finished, because the disk was full or its writer was killed.
@@ -32,6 +32,12 @@ impl fmt::Display for Cut {
     }
 }
 
+/// Most accesses and mapping events in a block.
+const LIMITS: [(usize, &str); 2] = [
+    (MAX_BLOCK_ACCESSES, "a block claims too many accesses"),
+    (MAX_BLOCK_EVENTS, "a block claims too many mapping events"),
+];
+
 /// A part of a file, as its first bytes tell.
 enum Part {
     Block([u8; FRAME_BYTES], Frame),
@@ -54,17 +60,16 @@ pub(crate) struct FileReader {
     /// Number of the first access that is asked for.
     wanted: u64,
     ended: bool,
-    decompressor: zstd::bulk::Decompressor<'static>,
+    unpacker: Unpacker,
     packed: Vec<u8>,
-    raw: Vec<u8>,
 }
 
 impl FileReader {
     /// Reads the header, and the index if `source` can be repositioned. If there is no index, the
     /// headers of the blocks are looked through.
     pub fn open(source: Box<dyn Source>, path: PathBuf) -> Result<Self, TraceError> {
-        let decompressor = zstd::bulk::Decompressor::new()
-            .map_err(|source| TraceError::Open { path: path.clone(), source })?;
+        let unpacker =
+            Unpacker::new().map_err(|source| TraceError::Open { path: path.clone(), source })?;
         let mut input = Input::new(source, path);
         let length = input.length();
         let metadata = header::read(&mut input)?;
@@ -78,9 +83,8 @@ impl FileReader {
             next: 0,
             wanted: 0,
             ended: false,
-            decompressor,
+            unpacker,
             packed: Vec::new(),
-            raw: Vec::new(),
         };
         if let Some(length) = length {
             if !reader.find_index(length)? {
@@ -168,7 +172,7 @@ impl FileReader {
         if frame.first != self.next {
             return Err(self.input.damaged(offset, "a block is missing, or not in its place"));
         }
-        let after = self.next.checked_add(frame.accesses as u64);
+        let after = self.next.checked_add(frame.counts[0] as u64);
         after.ok_or_else(|| self.input.damaged(offset, "a block has too high a number"))
     }
 
@@ -184,15 +188,10 @@ impl FileReader {
         if !self.input.read_whole(&mut self.packed)? {
             return Ok(false);
         }
-        if !frame.matches(bytes, &self.packed) {
-            return Err(self.input.damaged(offset, "the checksum of a block does not match"));
-        }
-        self.raw.resize(frame.raw, 0);
-        let length = self.decompressor.decompress_to_buffer(&self.packed[..], &mut self.raw[..]);
-        if length.ok() != Some(frame.raw) {
-            return Err(self.input.damaged(offset, "a block cannot be decompressed"));
-        }
-        columns::decode(&self.raw, frame.first, frame.accesses, frame.events, block)
+        let [accesses, events] = frame.counts;
+        self.unpacker
+            .unpack(bytes, frame, &self.packed)
+            .and_then(|raw| columns::decode(raw, frame.first, accesses, events, block))
             .map_err(|problem| self.input.damaged(offset, problem))?;
         Ok(true)
     }
@@ -223,7 +222,7 @@ impl FileReader {
             }
             (false, ..) => Ok(Part::Nothing),
             (true, false, true) => Ok(Part::Index(bytes)),
-            (true, ..) => match Frame::parse(&bytes) {
+            (true, ..) => match Frame::parse(&bytes, LIMITS) {
                 Ok(frame) => Ok(Part::Block(bytes, frame)),
                 Err(problem) => Err(self.input.damaged(offset, problem)),
             },
@@ -283,7 +282,7 @@ impl FileReader {
                     }
                     self.index.push(entry);
                     entry.offset += frame.length();
-                    entry.first += frame.accesses as u64;
+                    entry.first += frame.counts[0] as u64;
                 }
                 Ok(Part::Nothing) => break,
                 Ok(Part::Index(bytes)) => match self.read_index(entry.offset, &bytes) {

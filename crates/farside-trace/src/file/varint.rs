@@ -8,13 +8,13 @@ const MOST_BYTES: usize = 10;
 const SHORT: u64 = 1 << 56;
 
 /// Appends `number`.
-pub(super) fn put(bytes: &mut Vec<u8>, number: u64) {
+pub(crate) fn put(bytes: &mut Vec<u8>, number: u64) {
     if number < 0x80 { bytes.push(number as u8) } else { put_all(bytes, 1, [number]) }
 }
 
 /// Appends `numbers`, of which there are at most `count`.
 #[inline(always)]
-pub(super) fn put_all(bytes: &mut Vec<u8>, count: usize, numbers: impl IntoIterator<Item = u64>) {
+pub(crate) fn put_all(bytes: &mut Vec<u8>, count: usize, numbers: impl IntoIterator<Item = u64>) {
     let mut end = bytes.len();
     bytes.resize(end + count * MOST_BYTES, 0);
     for number in numbers {
@@ -70,17 +70,17 @@ fn long(mut number: u64, bytes: &mut [u8]) -> usize {
 }
 
 /// Maps numbers of small magnitude, read as two's complement, to small numbers.
-pub(super) const fn zigzag(number: u64) -> u64 {
+pub(crate) const fn zigzag(number: u64) -> u64 {
     (number << 1) ^ ((number as i64) >> 63) as u64
 }
 
 /// The reverse of [`zigzag`].
-pub(super) const fn unzigzag(number: u64) -> u64 {
+pub(crate) const fn unzigzag(number: u64) -> u64 {
     (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
 /// Reads numbers off the front of a slice.
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
 }
 
