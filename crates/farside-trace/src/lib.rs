@@ -9,6 +9,7 @@ mod metadata;
 mod page;
 mod reader;
 pub mod synthetic;
+pub mod tape;
 
 pub use access::{Access, Block, Mapping, MappingChange, MappingEvent};
 pub use error::TraceError;

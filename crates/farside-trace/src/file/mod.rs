@@ -49,7 +49,7 @@ const MAX_BLOCK_ACCESSES: usize = 1 << 18;
 const MAX_BLOCK_EVENTS: usize = 1 << 14;
 
 /// Most bytes that a block's columns may take, before and after compression.
-const MAX_BLOCK_BYTES: usize = 16 << 20;
+pub(crate) const MAX_BLOCK_BYTES: usize = 16 << 20;
 
 /// Most entries in the index.
 const MAX_INDEX_ENTRIES: usize = 1 << 16;

@@ -1,0 +1,89 @@
+//! What the tape format costs: bytes per step and per page fetched, and steps per second on one core.
+//!
+//! `cargo run --release -p farside-trace --example tape_cost [-- PERCENT]`: tapes for so much of the
+//! memory that the programs use, 20 % unless told.
+
+mod patterns;
+
+use std::time::{Duration, Instant};
+
+use farside_trace::PageId;
+use farside_trace::tape::{Step, TapeError, TapeInfo, TapeReader, TapeRegion, TapeWriter};
+
+/// Passes; the fastest counts.
+const PASSES: usize = 5;
+
+/// Pages of a microset, as in the paper.
+const MICROSET: usize = 1024;
+
+fn main() -> Result<(), TapeError> {
+    let percent = std::env::args().nth(1).map_or(20, |text| text.parse().expect("a percentage"));
+    let folder = std::env::temp_dir().join(format!("tape-cost-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let path = folder.join("cost.tape");
+    println!(
+        "pattern\tpolicy\tsteps\tfetches\tbytes\tbytes/step\tbytes/fetch\t\
+         write M/s\tblocks M/s\titerator M/s\tfinish ms"
+    );
+    for (name, pages) in patterns::all() {
+        let records = patterns::recorded(&pages(), MICROSET);
+        let extent = records.iter().max().map_or(0, |page| page + 1);
+        let capacity = extent as usize * percent / 100;
+        for (policy, steps) in
+            [("lru", patterns::lru(&records, capacity)), ("min", patterns::min(&records, capacity))]
+        {
+            let cost = measure(&path, &steps, extent)?;
+            println!("{name}\t{policy}\t{}\t{cost}", steps.len());
+        }
+    }
+    let _ = std::fs::remove_dir_all(folder);
+    Ok(())
+}
+
+fn measure(path: &std::path::Path, steps: &[Step], extent: u64) -> Result<String, TapeError> {
+    let mut finish = Duration::MAX;
+    let write = fastest(|| {
+        let start = Instant::now();
+        let mut writer = TapeWriter::create(path, &TapeInfo::default())?;
+        writer.region(TapeRegion { site: 1, nth: 0, first: PageId(0), count: extent })?;
+        steps.iter().try_for_each(|&step| writer.push(0, step))?;
+        // The end waits for the disk, however long the tape is.
+        let pushed = start.elapsed();
+        writer.finish()?;
+        finish = finish.min(start.elapsed() - pushed);
+        Ok(pushed)
+    })?;
+    let reader = TapeReader::open(path)?;
+    let mut block = Vec::new();
+    let blocks = fastest(|| {
+        let start = Instant::now();
+        let (mut read, mut sum) = (reader.steps(0), 0);
+        while read.next_block(&mut block)? {
+            sum += block.last().map_or(0, |step| step.page.0);
+        }
+        std::hint::black_box(sum);
+        Ok(start.elapsed())
+    })?;
+    let iterator = fastest(|| {
+        let start = Instant::now();
+        let sum =
+            reader.steps(0).try_fold(0, |sum, step| Ok::<_, TapeError>(sum + step?.page.0))?;
+        std::hint::black_box(sum);
+        Ok(start.elapsed())
+    })?;
+    let (bytes, fetches) = (reader.summary().bytes, reader.summary().total().fetches);
+    let rate = |time: Duration| steps.len() as f64 / time.as_secs_f64() / 1e6;
+    Ok(format!(
+        "{fetches}\t{bytes}\t{:.4}\t{:.4}\t{:.1}\t{:.1}\t{:.1}\t{:.1}",
+        bytes as f64 / steps.len() as f64,
+        bytes as f64 / fetches as f64,
+        rate(write),
+        rate(blocks),
+        rate(iterator),
+        finish.as_secs_f64() * 1e3,
+    ))
+}
+
+fn fastest(mut pass: impl FnMut() -> Result<Duration, TapeError>) -> Result<Duration, TapeError> {
+    (0..PASSES).try_fold(Duration::MAX, |best, _| pass().map(|time| best.min(time)))
+}

@@ -1,0 +1,36 @@
+//! What a tape consists of.
+
+use crate::PageId;
+
+/// What happens to a page.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum StepKind {
+    /// It is used for the first time since it came to be: it takes a frame, and nothing is fetched.
+    Touch,
+    /// It is used again after it left: it has to be here from now on.
+    Fetch,
+    /// It is not used again before its next fetch, or at all: its frame may go.
+    Evict,
+}
+
+/// One step of one thread.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// What happens.
+    pub kind: StepKind,
+    /// The page, in tape space.
+    pub page: PageId,
+}
+
+/// One allocation of address space and the pages of tape space that stand for it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TapeRegion {
+    /// Hash of the place in the program that allocated it; 0 stands for no place.
+    pub site: u64,
+    /// How many regions came from that place before.
+    pub nth: u32,
+    /// Its first page, in tape space.
+    pub first: PageId,
+    /// Number of its pages.
+    pub count: u64,
+}
