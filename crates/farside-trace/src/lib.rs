@@ -1,4 +1,4 @@
-//! Pages, page traces and their file formats.
+//! Pages, page traces, tapes, and their file formats.
 
 mod access;
 mod error;
