@@ -68,11 +68,15 @@ fn steps_of_several_threads_come_back_whoever_is_read_first() {
         let place = turn * 7 / 5 % 3;
         read[place].extend(readers[place].next().map(Result::unwrap));
     }
-    for ((read, rest), (thread, steps)) in read.iter_mut().zip(readers).zip(&threads) {
-        assert_eq!(rest.thread(), *thread);
-        read.extend(rest.map(Result::unwrap));
-        assert!(read == steps, "thread {thread}");
-    }
+    std::thread::scope(|scope| {
+        for ((read, rest), (thread, steps)) in read.iter_mut().zip(readers).zip(&threads) {
+            scope.spawn(move || {
+                assert_eq!(rest.thread(), *thread);
+                read.extend(rest.map(Result::unwrap));
+                assert!(read == steps, "thread {thread}");
+            });
+        }
+    });
     assert!(reader.steps(8).next().is_none());
 }
 

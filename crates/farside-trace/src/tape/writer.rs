@@ -18,8 +18,11 @@ use crate::file::frame::Packer;
 ///
 /// It is written to a temporary name beside its own, which it gets in the end: until
 /// [`finish`](Self::finish) returns, and if anything fails or the writer is dropped, what was at its
-/// place stays there. Memory is bounded by the number of threads, and grows by twelve bytes with each
-/// block of [`BLOCK_STEPS`] steps.
+/// place stays there. Only a program that is killed leaves the temporary file, a hidden one that
+/// ends in `.tape-draft`.
+///
+/// Memory is bounded by the number of threads, and grows by 24 bytes with each block of
+/// [`BLOCK_STEPS`] steps and 32 with each region.
 pub struct TapeWriter {
     path: PathBuf,
     draft: Draft,
