@@ -1,5 +1,6 @@
-//! Arbitrary bytes as a tape, as the columns and tables of one whose checksums are right, and as its
-//! index: never a panic, no more steps than there are said to be, and after the first error nothing.
+//! Arbitrary bytes as a tape, as the columns and tables of one whose checksums are right, and as
+//! its index: never a panic, no more steps than there are said to be, and after the first error
+//! nothing.
 #![no_main]
 
 use farside_trace::tape::{TapeInfo, TapeReader, TapeWriter};

@@ -1,4 +1,5 @@
-//! A reader of tapes that knows nothing but `docs/tape-format.md`, against the one that Farside has.
+//! A reader of tapes that knows nothing but `docs/tape-format.md`, against the one that Farside
+//! has.
 
 #[path = "support/tapes.rs"]
 mod tapes;

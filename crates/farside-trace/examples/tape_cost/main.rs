@@ -1,7 +1,8 @@
-//! What the tape format costs: bytes per step and per page fetched, and steps per second on one core.
+//! What the tape format costs: bytes per step and per page fetched, and steps per second on one
+//! core.
 //!
-//! `cargo run --release -p farside-trace --example tape_cost [-- PERCENT]`: tapes for so much of the
-//! memory that the programs use, 20 % unless told.
+//! `cargo run --release -p farside-trace --example tape_cost [-- PERCENT]`: tapes for so much of
+//! the memory that the programs use, 20 % unless told.
 
 mod patterns;
 

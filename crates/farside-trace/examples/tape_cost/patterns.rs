@@ -9,8 +9,8 @@ use farside_trace::{PageId, synthetic};
 const ROW: u64 = 8;
 const ROWS: u64 = 4096;
 
-/// A product of matrices of 128 MiB by panels, as linear algebra libraries do it: a panel of B is packed,
-/// then block after block of A, and each is multiplied into the rows of C.
+/// A product of matrices of 128 MiB by panels, as linear algebra libraries do it: a panel of B is
+/// packed, then block after block of A, and each is multiplied into the rows of C.
 pub fn panels() -> Vec<u64> {
     let (panel, block) = (256, 512);
     let matrix = ROW * ROWS;
@@ -74,7 +74,8 @@ pub fn recorded(pages: &[u64], size: usize) -> Vec<u64> {
     records
 }
 
-/// The tape for `records` with room for `capacity` pages, of which the least recently used is evicted.
+/// The tape for `records` with room for `capacity` pages, of which the least recently used is
+/// evicted.
 pub fn lru(records: &[u64], capacity: usize) -> Vec<Step> {
     plan(records, capacity, |now| now as u64)
 }

@@ -28,8 +28,8 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// Reads a header that begins with the right magic. Each of the two counts has a limit, and words
-    /// for what is beyond it.
+    /// Reads a header that begins with the right magic. Each of the two counts has a limit, and
+    /// words for what is beyond it.
     ///
     /// # Errors
     /// Which of its numbers makes no sense.

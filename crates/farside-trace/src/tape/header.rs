@@ -59,8 +59,7 @@ fn threads_make_sense(info: &TapeInfo) -> bool {
     (1..=MAX_THREADS).contains(&(info.threads as usize))
 }
 
-/// Why a file that begins with these bytes is no tape of this version; its length tells of those that
-/// are missing.
+/// Tells a tape by the first bytes of a file, of which a short file has fewer.
 ///
 /// # Errors
 /// [`TapeError::Foreign`] and [`TapeError::Version`].

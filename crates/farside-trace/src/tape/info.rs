@@ -8,8 +8,8 @@ use crate::PAGE_SHIFT;
 
 /// What is known of a tape besides its steps.
 ///
-/// It is kept as a JSON object in the header of the file. Keys that this version does not know end up
-/// in `other` and are written back from there.
+/// It is kept as a JSON object in the header of the file. Keys that this version does not know end
+/// up in `other` and are written back from there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TapeInfo {
     /// Binary logarithm of the page size in bytes, at most 63.

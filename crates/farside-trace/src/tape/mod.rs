@@ -1,9 +1,9 @@
-//! Tapes: what is touched, fetched and evicted in a run that is known beforehand (3PO, section 3.2).
-//! The file format is described byte by byte in `docs/tape-format.md`.
+//! Tapes: what is touched, fetched and evicted in a run that is known beforehand (3PO, section
+//! 3.2). The file format is described byte by byte in `docs/tape-format.md`.
 //!
-//! A file is a header, blocks of steps of one thread each, the table of regions, and an index with a
-//! trailer. Every part carries a checksum of its own, and a block can be read without the others. A
-//! tape is whole or it is refused.
+//! A file is a header, blocks of steps of one thread each, the table of regions, and an index with
+//! a trailer. Every part carries a checksum of its own, and a block can be read without the others.
+//! A tape is whole or it is refused.
 
 mod columns;
 mod draft;

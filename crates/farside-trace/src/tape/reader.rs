@@ -175,8 +175,8 @@ impl TapeFile {
         TapeError::Damaged { path: self.path.clone(), offset, problem }
     }
 
-    /// Where the index begins, and the first bytes of the header, of a file that begins and ends as a
-    /// tape does.
+    /// Where the index begins, and the first bytes of the header, of a file that begins and ends as
+    /// a tape does.
     fn index_offset(&self, length: u64) -> Result<(u64, [u8; header::FIXED_BYTES]), TapeError> {
         let mut fixed = [0; header::FIXED_BYTES];
         let there = length.min(header::FIXED_BYTES as u64) as usize;

@@ -53,8 +53,8 @@ impl Steps {
         self.thread
     }
 
-    /// Fills `block` with the next steps: the rest of a block of the file, or a whole one. False at the
-    /// end of the tape, when there are none.
+    /// Fills `block` with the next steps: the rest of a block of the file, or a whole one. False at
+    /// the end of the tape, when there are none.
     ///
     /// # Errors
     /// [`TapeError::Damaged`] and [`TapeError::Read`]; nothing follows then.

@@ -17,9 +17,9 @@ use crate::file::frame::Packer;
 /// Writes a tape.
 ///
 /// It is written to a temporary name beside its own, which it gets in the end: until
-/// [`finish`](Self::finish) returns, and if anything fails or the writer is dropped, what was at its
-/// place stays there. Only a program that is killed leaves the temporary file, a hidden one that
-/// ends in `.tape-draft`.
+/// [`finish`](Self::finish) returns, and if anything fails or the writer is dropped, what was at
+/// its place stays there. Only a program that is killed leaves the temporary file, a hidden one
+/// that ends in `.tape-draft`.
 ///
 /// Memory is bounded by the number of threads, and grows by 24 bytes with each block of
 /// [`BLOCK_STEPS`] steps and 32 with each region.
@@ -56,8 +56,8 @@ impl TapeWriter {
     /// Begins a tape that will be the file at `path`.
     ///
     /// # Errors
-    /// [`TapeError::Create`] if there can be no such file, [`TapeError::Unwritable`] if `info` does not
-    /// fit or makes no sense, [`TapeError::Write`] if the header cannot be written.
+    /// [`TapeError::Create`] if there can be no such file, [`TapeError::Unwritable`] if `info` does
+    /// not fit or makes no sense, [`TapeError::Write`] if the header cannot be written.
     pub fn create(path: impl AsRef<Path>, info: &TapeInfo) -> Result<Self, TapeError> {
         let path = path.as_ref().to_owned();
         let header = header::encode(info, &path)?;
@@ -83,8 +83,9 @@ impl TapeWriter {
         Ok(writer)
     }
 
-    /// Adds a region, before or after the steps in its pages. The pages of every step should lie in a
-    /// region when the tape is finished; [`TapeReader::verify`](super::TapeReader::verify) checks it.
+    /// Adds a region, before or after the steps in its pages. The pages of every step should lie in
+    /// a region when the tape is finished; [`TapeReader::verify`](super::TapeReader::verify) checks
+    /// it.
     ///
     /// # Errors
     /// [`TapeError::Unwritable`] if there are too many. Regions that overlap, bear the same name or
@@ -102,8 +103,8 @@ impl TapeWriter {
     /// Appends a step of `thread`.
     ///
     /// # Errors
-    /// [`TapeError::Unwritable`] if the page is not below [`MAX_PAGES`], if more threads have steps than
-    /// the description says, or if there are more blocks than [`MAX_BLOCKS`];
+    /// [`TapeError::Unwritable`] if the page is not below [`MAX_PAGES`], if more threads have steps
+    /// than the description says, or if there are more blocks than [`MAX_BLOCKS`];
     /// [`TapeError::Write`] if a block cannot be written. No tape comes of it after that.
     #[inline]
     pub fn push(&mut self, thread: u32, step: Step) -> Result<(), TapeError> {
@@ -121,11 +122,13 @@ impl TapeWriter {
         if thread.gathered.len() == BLOCK_STEPS { self.flush(place) } else { Ok(()) }
     }
 
-    /// Writes what is left, the regions and the index, and gives the tape its name. What it amounts to.
+    /// Writes what is left, the regions and the index, and gives the tape its name. What it amounts
+    /// to.
     ///
     /// # Errors
     /// [`TapeError::Unwritable`] if something before did not fit or the regions are no table,
-    /// [`TapeError::Write`] if the rest cannot be written, [`TapeError::Create`] if it cannot get its name.
+    /// [`TapeError::Write`] if the rest cannot be written, [`TapeError::Create`] if it cannot get
+    /// its name.
     pub fn finish(mut self) -> Result<TapeSummary, TapeError> {
         let mut order: Vec<usize> = (0..self.threads.len()).collect();
         order.sort_unstable_by_key(|&place| self.threads[place].thread);
