@@ -3,11 +3,28 @@
 //! nothing.
 #![no_main]
 
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
 use farside_trace::tape::{TapeInfo, TapeReader, TapeWriter};
 use libfuzzer_sys::fuzz_target;
 
 /// Bytes of the index and the trailer of a tape without steps and regions.
 const EMPTY_TAIL: usize = 40;
+
+/// The header of a tape of one thread.
+static HEADER: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let path = path();
+    let writer = TapeWriter::create(&path, &TapeInfo::default()).expect("a header");
+    writer.finish().expect("a small file");
+    let mut bytes = std::fs::read(&path).expect("what was written");
+    bytes.truncate(bytes.len() - EMPTY_TAIL);
+    bytes
+});
+
+fn path() -> PathBuf {
+    std::env::temp_dir().join(format!("fuzz-{}.tape", std::process::id()))
+}
 
 fn checksum(bytes: &[u8]) -> [u8; 8] {
     twox_hash::XxHash3_64::oneshot(bytes).to_le_bytes()
@@ -47,7 +64,7 @@ fn index_of(length: usize, steps: u16, regions: u16) -> Vec<u8> {
 }
 
 fn read(file: &[u8]) {
-    let path = std::env::temp_dir().join(format!("fuzz-{}.tape", std::process::id()));
+    let path = path();
     std::fs::write(&path, file).expect("a small file");
     let reader = match TapeReader::open(&path) {
         Ok(reader) => reader,
@@ -65,16 +82,12 @@ fn read(file: &[u8]) {
 fuzz_target!(|input: (&[u8], u16, &[u8], u16, &[u8])| {
     let (columns, steps, table, regions, content) = input;
     read(content);
-    let path = std::env::temp_dir().join(format!("fuzz-{}.tape", std::process::id()));
-    let writer = TapeWriter::create(&path, &TapeInfo::default()).expect("a header");
-    writer.finish().expect("a small file");
-    let mut header = std::fs::read(&path).expect("what was written");
-    header.truncate(header.len() - EMPTY_TAIL);
-    read(&[&header[..], content].concat());
-    read(&[&header[..], &index(content, header.len())].concat());
+    let header = &HEADER[..];
+    read(&[header, content].concat());
+    read(&[header, &index(content, header.len())].concat());
     let (block, table) = (block(b"TBLK", columns, steps), block(b"TREG", table, regions));
     let known = index_of(block.len(), steps, regions);
-    let body = [header, block, table].concat();
+    let body = [header, &block, &table].concat();
     for content in [&known[..], content] {
         read(&[&body[..], &index(content, body.len())].concat());
     }

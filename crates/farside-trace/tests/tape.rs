@@ -14,7 +14,9 @@ use farside_trace::tape::{
 };
 use farside_trace::{Metadata, PageId, TraceWriter};
 use proptest::prelude::*;
-use tapes::{any_step, any_steps, by_thread, info, opened, region, step, tape, walk, write};
+use tapes::{
+    any_step, any_steps, by_thread, info, opened, region, sealed, step, tape, walk, write,
+};
 
 /// Bytes of the index and the trailer of a tape of one block.
 const TAIL: usize = 16 + 32 + 12 + 8 + 16;
@@ -245,6 +247,46 @@ fn damage_is_named_with_its_place() {
 }
 
 #[test]
+fn columns_that_make_no_sense_are_named() {
+    // One region of ten pages: site, nth, gap, count.
+    let table = |gap, count| [&[0; 8][..], &[0, gap, count]].concat();
+    let region = table(0, 10);
+    let steps =
+        |columns: &[u8], kinds| opened(&sealed(columns, kinds, &region, 1)).unwrap().verify();
+    // No touches, one fetch in a byte; the kinds of a fetch and an evict; page 5; page 6.
+    let good = [0, 1, 0b1001, 5 << 2, 6 << 2];
+    steps(&good, [0, 1, 1]).unwrap();
+    let endless = [&[0, 10, 0b01][..], &[0xff; 10]].concat();
+    for (columns, kinds, words) in [
+        (&[][..], [0, 1, 1], "the columns of a block are cut short"),
+        (&good[..2], [0, 1, 1], "the columns of a block are cut short"),
+        (&[0, 3, 0b1001, 20, 24], [0, 1, 1], "the columns of a block are cut short"),
+        (&good[..4], [0, 1, 1], "a page of a block makes no sense"),
+        (&endless, [0, 1, 0], "a page of a block makes no sense"),
+        (&[0, 1, 0b1001, 2, 24], [0, 1, 1], "a page of a block makes no sense"),
+        (&[0, 1, 0b1101, 20, 24], [0, 1, 1], "a step is of an unknown kind"),
+        (&[0, 1, 0b1_1001, 20, 24], [0, 1, 1], "a block has more kinds than steps"),
+        (&[0, 1, 0b1001, 20, 24, 24], [0, 1, 1], "a block has pages left over"),
+        (&[0, 2, 0b1001, 21, 0, 24], [0, 1, 1], "a block has pages left over"),
+        (&good, [0, 2, 0], "the index belongs to other blocks"),
+    ] {
+        let said = refusal(steps(columns, kinds));
+        assert!(said.contains(words), "{said}, not {words}");
+    }
+    let far = [&[0; 8][..], &[0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 9]];
+    for (table, regions, words) in [
+        (&region[..9], 1, "the table of regions is cut short"),
+        (&[&region[..], &[0]].concat(), 1, "the table of regions is cut short"),
+        (&region, 2, "the table of regions is cut short"),
+        (&far.concat(), 1, "a region has pages that cannot be"),
+        (&[&[0; 18][..], &[0, 0, 1, 1]].concat(), 2, "two regions bear the same name"),
+    ] {
+        let said = refusal(opened(&sealed(&good, [0, 1, 1], table, regions)));
+        assert!(said.contains(words), "{said}, not {words}");
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_refused_and_leaves_what_was_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept.tape");
@@ -384,6 +426,23 @@ proptest! {
             let read: Result<Vec<_>, _> = reader.steps(thread).collect();
             prop_assert_eq!(&read.unwrap(), steps);
             prop_assert_eq!(reader.summary().threads[&thread].steps(), steps.len() as u64);
+        }
+    }
+
+    #[test]
+    fn arbitrary_columns_behind_good_checksums_never_panic(
+        columns: Vec<u8>,
+        kinds: [u8; 3],
+        table: Vec<u8>,
+        regions in 0..3u32,
+    ) {
+        let kinds = kinds.map(u32::from);
+        if let Ok(reader) = opened(&sealed(&columns, kinds, &table, regions)) {
+            let whole = reader.steps(0).all(|step| step.is_ok());
+            let read = reader.steps(0).map_while(Result::ok).count() as u32;
+            let all = kinds.iter().sum();
+            prop_assert!(read <= all && (!whole || read == all));
+            let _ = reader.verify();
         }
     }
 

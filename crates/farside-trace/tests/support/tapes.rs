@@ -91,3 +91,39 @@ pub fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     let part = prop_oneof![walk, prop::collection::vec(any_step(), 0..20)];
     prop::collection::vec(part, 0..8).prop_map(|parts: Vec<Vec<Step>>| parts.concat())
 }
+
+fn checksum(bytes: &[u8]) -> [u8; 8] {
+    twox_hash::XxHash3_64::oneshot(bytes).to_le_bytes()
+}
+
+/// A block or a part of the table of regions, whatever its columns are.
+fn block(magic: &[u8; 4], columns: &[u8], count: u32) -> Vec<u8> {
+    let packed = zstd::bulk::compress(columns, 1).unwrap();
+    let mut bytes = magic.to_vec();
+    for number in [packed.len() as u32, columns.len() as u32, count, 0, 0, 0, 0] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    let sum = checksum(&[&bytes[..], &packed].concat());
+    [bytes, sum.to_vec(), packed].concat()
+}
+
+/// A tape whose checksums are right: a block of `kinds` touches, fetches and evicts with these
+/// columns, and a table of so many regions with those.
+pub fn sealed(columns: &[u8], kinds: [u32; 3], table: &[u8], regions: u32) -> Vec<u8> {
+    let mut bytes = tape(&info(1), &[], &[]);
+    bytes.truncate(bytes.len() - 40);
+    let steps = kinds.iter().sum();
+    let (block, table) = (block(b"TBLK", columns, steps), block(b"TREG", table, regions));
+    let mut index = b"TIDX".to_vec();
+    for number in [1, 1, regions, 0, 0, kinds[0], 0, kinds[1], 0, kinds[2], 0] {
+        index.extend_from_slice(&number.to_le_bytes());
+    }
+    for number in [block.len() as u32, 0, steps] {
+        index.extend_from_slice(&number.to_le_bytes());
+    }
+    let sum = checksum(&index);
+    bytes.extend([block, table].concat());
+    let offset = bytes.len() as u64;
+    bytes.extend([&index[..], &sum, &offset.to_le_bytes(), b"TAP.END\n"].concat());
+    bytes
+}
