@@ -1,15 +1,17 @@
 //! What the tape format costs: bytes per step and per page fetched, and steps per second on one
 //! core.
 //!
-//! `cargo run --release -p farside-trace --example tape_cost [-- PERCENT]`: tapes for so much of
-//! the memory that the programs use, 20 % unless told.
+//! `cargo run --release -p farside-trace --example tape_cost [-- PERCENT [TRACE...]]`: tapes for so
+//! much of the memory that programs use, 20 % unless told; of made-up programs if no trace is named.
 
 mod patterns;
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use farside_trace::PageId;
 use farside_trace::tape::{Step, TapeError, TapeInfo, TapeReader, TapeRegion, TapeWriter};
+use farside_trace::{PageId, TraceReader};
 
 /// Passes; the fastest counts.
 const PASSES: usize = 5;
@@ -17,31 +19,43 @@ const PASSES: usize = 5;
 /// Pages of a microset, as in the paper.
 const MICROSET: usize = 1024;
 
-fn main() -> Result<(), TapeError> {
-    let percent = std::env::args().nth(1).map_or(20, |text| text.parse().expect("a percentage"));
-    let folder = std::env::temp_dir().join(format!("tape-cost-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
-    let path = folder.join("cost.tape");
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Outcome<()> {
+    let mut arguments = std::env::args().skip(1);
+    let percent: usize = arguments.next().map_or(Ok(20), |text| text.parse())?;
+    let traces: Vec<_> = arguments.collect();
     println!(
         "pattern\tpolicy\tsteps\tfetches\tbytes\tbytes/step\tbytes/fetch\t\
          write M/s\tblocks M/s\titerator M/s\tfinish ms"
     );
-    for (name, pages) in patterns::all() {
-        let records = patterns::recorded(&pages(), MICROSET);
-        let extent = records.iter().max().map_or(0, |page| page + 1);
-        let capacity = extent as usize * percent / 100;
-        for (policy, steps) in
-            [("lru", patterns::lru(&records, capacity)), ("min", patterns::min(&records, capacity))]
-        {
-            let cost = measure(&path, &steps, extent)?;
-            println!("{name}\t{policy}\t{}\t{cost}", steps.len());
-        }
+    if traces.is_empty() {
+        patterns::all().into_iter().try_for_each(|(name, pages)| report(name, &pages(), percent))
+    } else {
+        traces.iter().try_for_each(|path| {
+            let pages = TraceReader::open(path)?.map(|page| page.map(|page| page.0));
+            report(path, &pages.collect::<Result<Vec<_>, _>>()?, percent)
+        })
     }
-    let _ = std::fs::remove_dir_all(folder);
-    Ok(())
 }
 
-fn measure(path: &std::path::Path, steps: &[Step], extent: u64) -> Result<String, TapeError> {
+/// Prints what the tapes of a program cost that uses these pages.
+fn report(name: &str, pages: &[u64], percent: usize) -> Outcome<()> {
+    let folder = std::env::temp_dir().join(format!("tape-cost-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let records = patterns::recorded(pages, MICROSET);
+    let extent = records.iter().max().map_or(0, |page| page + 1);
+    let capacity = records.iter().collect::<HashSet<_>>().len() * percent / 100;
+    for (policy, steps) in
+        [("lru", patterns::lru(&records, capacity)), ("min", patterns::min(&records, capacity))]
+    {
+        let cost = measure(&folder.join("cost.tape"), &steps, extent)?;
+        println!("{name}\t{policy}\t{}\t{cost}", steps.len());
+    }
+    Ok(std::fs::remove_dir_all(folder)?)
+}
+
+fn measure(path: &Path, steps: &[Step], extent: u64) -> Result<String, TapeError> {
     let mut finish = Duration::MAX;
     let write = fastest(|| {
         let start = Instant::now();
