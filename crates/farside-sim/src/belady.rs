@@ -4,6 +4,7 @@
 //! So the resident pages are bits, one for each time; the page to give up is the last of them.
 
 use crate::next_use::NEVER;
+use crate::times::Times;
 
 /// Whether a page that misses has to be let in.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -49,63 +50,4 @@ pub fn misses(next: &[u32], pages: usize, insertion: Insertion) -> u64 {
         }
     }
     misses
-}
-
-/// A set of times: a bit for each, a bit for each word of bits, and so on.
-struct Times {
-    levels: Vec<Vec<u64>>,
-}
-
-impl Times {
-    fn new(len: usize) -> Self {
-        let mut levels = Vec::new();
-        let mut bits = len.max(1);
-        loop {
-            let words = bits.div_ceil(64);
-            levels.push(vec![0; words]);
-            if words == 1 {
-                return Self { levels };
-            }
-            bits = words;
-        }
-    }
-
-    fn put(&mut self, time: usize) {
-        let mut index = time;
-        for level in &mut self.levels {
-            let word = &mut level[index / 64];
-            let empty = *word == 0;
-            *word |= 1 << (index % 64);
-            if !empty {
-                return;
-            }
-            index /= 64;
-        }
-    }
-
-    /// Takes `time` out; whether it was in.
-    fn take(&mut self, time: usize) -> bool {
-        let bit = 1 << (time % 64);
-        if self.levels[0][time / 64] & bit == 0 {
-            return false;
-        }
-        let mut index = time;
-        for level in &mut self.levels {
-            let word = &mut level[index / 64];
-            *word &= !(1 << (index % 64));
-            if *word != 0 {
-                break;
-            }
-            index /= 64;
-        }
-        true
-    }
-
-    fn last(&self) -> Option<usize> {
-        let mut index = 0;
-        for level in self.levels.iter().rev() {
-            index = index * 64 + level[index].checked_ilog2()? as usize;
-        }
-        Some(index)
-    }
 }

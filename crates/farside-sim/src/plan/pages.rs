@@ -1,0 +1,75 @@
+//! Small numbers for the pages of a trace.
+
+use farside_trace::{PageId, PageRange};
+
+use super::PlanError;
+use crate::page_map::{NONE, PageMap};
+
+/// Set in the number of a page whose content has come to be.
+const TOUCHED: u32 = 1 << 31;
+
+/// A use of a page by a thread.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Use {
+    /// Number of the page.
+    pub page: u32,
+    /// Whether it is the first of any thread since the page came to be.
+    pub first: bool,
+}
+
+/// Pages by number, in order of appearance, and which of them have content.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    numbers: PageMap,
+    pages: Vec<PageId>,
+}
+
+impl Pages {
+    /// Takes in a use of `page`.
+    #[inline]
+    pub fn use_of(&mut self, page: PageId) -> Result<Use, PlanError> {
+        let number = self.numbers.entry(page);
+        if *number == NONE {
+            let next = self.pages.len() as u32;
+            if next == !TOUCHED {
+                return Err(PlanError::TooManyPages);
+            }
+            self.pages.push(page);
+            *number = next;
+        }
+        let known = Use { page: *number & !TOUCHED, first: *number & TOUCHED == 0 };
+        *number |= TOUCHED;
+        Ok(known)
+    }
+
+    /// The content of the pages in `range` is gone; calls `forget` with the number of each that had any.
+    pub fn discard(&mut self, range: PageRange, mut forget: impl FnMut(u32)) {
+        let near: Vec<_> = self.numbers.pages_near(range).filter(|p| range.contains(*p)).collect();
+        for page in near {
+            let number = self.numbers.entry(page);
+            if *number != NONE && *number & TOUCHED != 0 {
+                *number &= !TOUCHED;
+                forget(*number);
+            }
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// The page of a number.
+    #[inline]
+    pub fn page(&self, number: u32) -> PageId {
+        self.pages[number as usize]
+    }
+
+    /// The numbers of the pages in `range`.
+    pub fn numbers_in(&self, range: PageRange) -> impl Iterator<Item = u32> + '_ {
+        let near = self.numbers.pages_near(range).filter(move |page| range.contains(*page));
+        near.map(|page| self.numbers.get(page))
+            .filter(|number| *number != NONE)
+            .map(|n| n & !TOUCHED)
+    }
+}
