@@ -70,7 +70,7 @@ impl Foresight {
             if last != NEVER {
                 self.chunks[(last >> CHUNK_SHIFT) as usize][last as usize % CHUNK].next = now;
             }
-            if now as usize % CHUNK == 0 {
+            if (now as usize).is_multiple_of(CHUNK) {
                 self.chunks.push(Vec::with_capacity(CHUNK));
             }
             let first = if used.first { FIRST } else { 0 };

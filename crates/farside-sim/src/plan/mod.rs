@@ -3,6 +3,8 @@
 //!
 //! Each thread is planned for itself, with an equal share of memory (3PO, section 3.4).
 
+mod check;
+mod derive;
 mod error;
 mod foresight;
 mod lru;
@@ -14,6 +16,8 @@ use farside_trace::tape::{Step, TapeRegion};
 use farside_trace::{Access, Block, MappingEvent, PageRange};
 use rustc_hash::FxHashMap;
 
+pub use check::{CheckError, Checker, Counts};
+pub use derive::{Derivation, NextFetches};
 pub use error::PlanError;
 use foresight::{CHUNK, Foresight};
 use lru::LruPlan;

@@ -1,0 +1,240 @@
+//! Plans: against the golden counts, and any plan against its trace.
+
+#[path = "support/plan.rs"]
+mod planned;
+mod support;
+
+use std::collections::{BTreeSet, HashSet};
+
+use farside_sim::plan::{CheckError, PlanError, PlanOptions, PlanPolicy};
+use farside_trace::tape::{Step, StepKind};
+use farside_trace::{Access, Block, Mapping, MappingChange, MappingEvent, PageId, PageRange};
+use planned::{Steps, block, check, microsets, options, plan, uses};
+use proptest::prelude::*;
+use support::{Traces, golden, miss_rows};
+
+use PlanPolicy::{Lru, Min};
+
+fn step(kind: StepKind, page: u64) -> Step {
+    Step { kind, page: PageId(page) }
+}
+
+fn only(steps: &Steps) -> &[Step] {
+    steps[0].get(&0).map_or(&[], Vec::as_slice)
+}
+
+#[test]
+fn plans_fetch_what_the_golden_misses_say() {
+    let Some(golden) = golden("plans_fetch_what_the_golden_misses_say") else { return };
+    let mut traces = Traces::new(&golden);
+    let mut checked = 0;
+    for (policy, name) in [(Lru, "lru"), (Min, "opt")] {
+        let rows = miss_rows(&golden);
+        let rows: Vec<_> = rows.iter().filter(|row| row.policy == name).collect();
+        for rows in rows.chunk_by(|one, other| one.trace == other.trace) {
+            let Some(trace) = traces.get(&rows[0].trace) else { continue };
+            let distinct = trace.iter().collect::<HashSet<_>>().len() as u64;
+            let sizes: Vec<_> = rows.iter().map(|row| row.pages as u64).collect();
+            let options = options(policy, &sizes, 1);
+            let blocks = [block(trace)];
+            let (steps, regions) = plan(&options, &blocks).expect("a good trace");
+            assert_eq!((regions.len(), regions[0].site, regions[0].nth), (1, 0, 0));
+            for (number, row) in rows.iter().enumerate() {
+                let counts = check(&options, number, &steps[number], &blocks).expect("a good plan");
+                let what = format!("{name} {} {}", row.trace, row.pages);
+                assert_eq!(counts.touches, distinct, "{what}");
+                assert_eq!(counts.fetches, row.misses - distinct, "{what}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 40, "only {checked} rows have their trace");
+}
+
+/// A loop over four pages with room for three.
+#[test]
+fn small_plans_are_as_written_down() {
+    use StepKind::{Evict, Fetch, Touch};
+    let trace = block(&[1, 2, 3, 4, 1, 2].map(PageId));
+    let (steps, _) = plan(&options(Lru, &[3], 1), std::slice::from_ref(&trace)).expect("planned");
+    let come = [(Touch, 1), (Touch, 2), (Touch, 3), (Evict, 1), (Touch, 4), (Evict, 2), (Fetch, 1)];
+    let all = [&come[..], &[(Evict, 3), (Fetch, 2)]].concat();
+    assert_eq!(only(&steps), all.into_iter().map(|(k, p)| step(k, p)).collect::<Vec<_>>());
+    // 3 is dead when room is needed.
+    let (steps, _) = plan(&options(Min, &[3], 1), &[trace]).expect("planned");
+    let all = [(Touch, 1), (Touch, 2), (Touch, 3), (Evict, 3), (Touch, 4)];
+    assert_eq!(only(&steps), all.map(|(k, p)| step(k, p)));
+}
+
+/// By its next use alone page 2 would leave for page 3; its microset still has it.
+#[test]
+fn what_a_microset_uses_stays_to_its_end() {
+    use StepKind::{Evict, Fetch, Touch};
+    let trace = block(&[1, 9, 2, 3, 8, 7, 1, 9, 3, 1, 9, 2].map(PageId));
+    let in_use = |steps: &[Step]| {
+        let at = |wanted: Step| steps.iter().position(|step| *step == wanted);
+        at(step(Evict, 2)) < at(step(Touch, 3)) && at(step(Evict, 2)).is_some()
+    };
+    let single = plan(&options(Min, &[3], 1), std::slice::from_ref(&trace)).expect("planned").0;
+    assert!(in_use(only(&single)), "{:?}", only(&single));
+    let pairs = options(Min, &[4], 2);
+    let blocks = [block(&[1, 9, 5, 6, 2, 3, 1, 9, 5, 6, 2, 3].map(PageId))];
+    let (steps, _) = plan(&pairs, &blocks).expect("planned");
+    // Of 1, 9, 5 and 6 the last two are used last; 2 is not given up for 3.
+    assert_eq!(
+        only(&steps)[4..8],
+        [(Evict, 6), (Touch, 2), (Evict, 5), (Touch, 3)].map(|(k, p)| step(k, p))
+    );
+    assert!(only(&steps).contains(&step(Fetch, 5)));
+    check(&pairs, 0, &steps[0], &blocks).expect("a good plan");
+}
+
+/// A region of ten pages, used, discarded and used again; then given back.
+#[test]
+fn pages_leave_without_a_step_when_their_content_is_gone() {
+    let event = |access, change| MappingEvent { access, change };
+    let name = "far:00000000000000ab:2+5".to_owned();
+    let appeared = MappingChange::Appeared(Mapping { first: PageId(100), count: 10, name });
+    let events = vec![
+        event(0, appeared.clone()),
+        event(3, appeared),
+        event(6, MappingChange::Vanished(PageRange::new(PageId(100), 10))),
+    ];
+    let pages = [100, 101, 102, 100, 101, 102, 7, 8, 9];
+    let accesses = pages.map(|page| Access::from(PageId(page))).to_vec();
+    let blocks = [Block { first: 0, accesses, events }];
+    for policy in [Lru, Min] {
+        let options = options(policy, &[3], 1);
+        let (steps, regions) = plan(&options, &blocks).expect("planned");
+        assert!(only(&steps).iter().all(|step| step.kind == StepKind::Touch), "{policy:?}");
+        assert_eq!(only(&steps).len(), 9);
+        assert_eq!((regions[1].site, regions[1].nth, regions[1].count), (0xab, 2, 15));
+        assert_eq!(only(&steps)[0].page.0, regions[1].first.0 + 5);
+        check(&options, 0, &steps[0], &blocks).expect("a good plan");
+    }
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused() {
+    let too_little = PlanOptions { threads: 4, ..options(Lru, &[8, 3], 1) };
+    let error = PlanError::TooLittleMemory { capacity: 3, threads: 4 };
+    assert_eq!(plan(&too_little, &[]).err(), Some(error));
+    let mut other = block(&[PageId(1), PageId(2)]);
+    other.accesses[1].thread = 7;
+    let error = PlanError::TooManyThreads { thread: 7, access: 1, threads: 1 };
+    assert_eq!(plan(&options(Min, &[8], 1), &[other]).err(), Some(error));
+    assert!(PlanPolicy::by_name("opt").is_none() && PlanPolicy::by_name("min") == Some(Min));
+}
+
+/// Every kind of damage is seen.
+#[test]
+fn the_checker_sees_what_is_wrong() {
+    use StepKind::{Evict, Fetch, Touch};
+    let options = options(Lru, &[2], 1);
+    let blocks = [block(&[1, 2, 3, 1].map(PageId))];
+    let found = |steps: &[(StepKind, u64)]| {
+        let steps = steps.iter().map(|(kind, page)| step(*kind, *page)).collect();
+        check(&options, 0, &[(0, steps)].into(), &blocks)
+    };
+    let good = [(Touch, 1), (Touch, 2), (Evict, 1), (Touch, 3), (Evict, 2), (Fetch, 1)];
+    let counts = found(&good).expect("a good plan");
+    assert_eq!((counts.touches, counts.fetches, counts.evictions, counts.idle), (3, 1, 2, 0));
+    let without = |gone: usize| {
+        let mut steps = good.to_vec();
+        steps.remove(gone);
+        found(&steps)
+    };
+    assert!(matches!(without(0), Err(CheckError::Missing { record: 0, .. })));
+    assert!(matches!(without(2), Err(CheckError::TooManyResident { record: 2, .. })));
+    assert!(matches!(without(4), Err(CheckError::TooManyResident { record: 3, .. })));
+    assert!(matches!(without(5), Err(CheckError::Missing { found: None, .. })));
+    let with = |at: usize, kind, page| {
+        let mut steps = good;
+        steps[at] = (kind, page);
+        found(&steps)
+    };
+    assert!(matches!(with(5, Touch, 1), Err(CheckError::WrongKind { .. })));
+    assert!(matches!(with(0, Fetch, 1), Err(CheckError::WrongKind { .. })));
+    assert!(matches!(with(2, Evict, 5), Err(CheckError::EvictedTwice { .. })));
+    let more = [&good[..], &[(Evict, 1)]].concat();
+    assert!(matches!(found(&more), Err(CheckError::TooManySteps { .. })));
+    let pairs = planned::options(Lru, &[4], 2);
+    let steps = [(Touch, 1), (Evict, 1), (Touch, 2)].map(|(kind, page)| step(kind, page)).to_vec();
+    let blocks = [block(&[1, 2].map(PageId))];
+    let error = check(&pairs, 0, &[(0, steps)].into(), &blocks);
+    assert!(matches!(error, Err(CheckError::EvictedInUse { record: 1, .. })));
+}
+
+/// Mappings of regions among the accesses: where, how many pages, which region at which offset, or none.
+fn events() -> impl Strategy<Value = Vec<(u64, u64, u64, Option<(u64, u32, u64)>)>> {
+    let name = prop::option::weighted(0.7, (0..2_u64, 0..3_u32, 0..40_u64));
+    prop::collection::vec((0..600_u64, 0..80_u64, 1..30_u64, name), 0..12)
+}
+
+fn event(access: u64, first: u64, count: u64, name: Option<(u64, u32, u64)>) -> MappingEvent {
+    let first = PageId(first);
+    let change = match name {
+        Some((site, nth, offset)) => {
+            let name = format!("far:{site:016x}:{nth}+{offset}");
+            MappingChange::Appeared(Mapping { first, count, name })
+        }
+        None => MappingChange::Vanished(PageRange::new(first, count)),
+    };
+    MappingEvent { access, change }
+}
+
+/// Cuts a trace into blocks.
+fn blocks(accesses: &[Access], events: &[MappingEvent], size: usize) -> Vec<Block> {
+    let pieces = accesses.len().div_ceil(size).max(1);
+    let block = |piece: usize| {
+        let (from, to) = (piece * size, accesses.len().min((piece + 1) * size));
+        let last = piece + 1 == pieces;
+        let inside = |event: &&MappingEvent| {
+            event.access >= from as u64 && (last || event.access < to as u64)
+        };
+        let events = events.iter().filter(inside).cloned().collect();
+        Block { first: from as u64, accesses: accesses[from..to].to_vec(), events }
+    };
+    (0..pieces).map(block).collect()
+}
+
+proptest! {
+    #[test]
+    fn every_plan_does_what_the_trace_needs(
+        raw in uses(3, 80),
+        events in events(),
+        microset in prop_oneof![Just(1_usize), 2..20_usize],
+        capacities in prop::collection::vec(3..150_u64, 1..4),
+        size in 1..300_usize,
+    ) {
+        let accesses = microsets(&raw, microset);
+        let mut events: Vec<_> =
+            events.into_iter().map(|(at, first, count, name)| event(at.min(accesses.len() as u64), first, count, name)).collect();
+        events.sort_by_key(|event| event.access);
+        let blocks = blocks(&accesses, &events, size);
+        let whole = self::blocks(&accesses, &events, usize::MAX / 2);
+        let mut fetches = Vec::new();
+        for policy in [Lru, Min] {
+            let options = PlanOptions { policy, capacities: capacities.clone(), threads: 3, microset };
+            let (steps, regions) = plan(&options, &blocks).expect("a good trace");
+            prop_assert_eq!(&plan(&options, &whole).expect("a good trace").0, &steps);
+            for (number, steps) in steps.iter().enumerate() {
+                let counts = check(&options, number, steps, &blocks);
+                prop_assert!(counts.is_ok(), "{policy:?} {}: {counts:?}", capacities[number]);
+                let counts = counts.expect("checked");
+                prop_assert_eq!(counts.idle, 0);
+                fetches.push(counts.fetches);
+            }
+            let pages: BTreeSet<_> = steps.iter().flat_map(|s| s.values().flatten()).map(|s| s.page).collect();
+            for page in pages {
+                let of = regions.iter().filter(|r| PageRange::new(r.first, r.count).contains(page));
+                prop_assert_eq!(of.count(), 1, "{:?}", page);
+            }
+        }
+        let (lru, min) = fetches.split_at(capacities.len());
+        for (number, (lru, min)) in lru.iter().zip(min).enumerate() {
+            let share = capacities[number] / 3;
+            prop_assert!(min <= lru || (microset as u64) > share / 2, "{min} > {lru}");
+        }
+    }
+}
