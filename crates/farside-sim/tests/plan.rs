@@ -165,13 +165,16 @@ fn the_checker_sees_what_is_wrong() {
     assert!(matches!(error, Err(CheckError::EvictedInUse { record: 1, .. })));
 }
 
-/// Mappings of regions among the accesses: where, how many pages, which region at which offset, or none.
-fn events() -> impl Strategy<Value = Vec<(u64, u64, u64, Option<(u64, u32, u64)>)>> {
+/// Site, number and offset of a region, or that something vanishes.
+type Name = Option<(u64, u32, u64)>;
+
+/// Changes of mappings among the accesses: before which access, where, how many pages, and what.
+fn events() -> impl Strategy<Value = Vec<(u64, u64, u64, Name)>> {
     let name = prop::option::weighted(0.7, (0..2_u64, 0..3_u32, 0..40_u64));
     prop::collection::vec((0..600_u64, 0..80_u64, 1..30_u64, name), 0..12)
 }
 
-fn event(access: u64, first: u64, count: u64, name: Option<(u64, u32, u64)>) -> MappingEvent {
+fn event(access: u64, first: u64, count: u64, name: Name) -> MappingEvent {
     let first = PageId(first);
     let change = match name {
         Some((site, nth, offset)) => {

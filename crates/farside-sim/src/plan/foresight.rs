@@ -1,5 +1,7 @@
 //! What a thread will use, and when again.
 
+use std::ops::Range;
+
 use farside_trace::PageRange;
 
 use super::pages::Use;
@@ -53,6 +55,8 @@ pub(super) struct Foresight {
     /// By number of the page: its last record, if its content is still there.
     last: Vec<u32>,
     discards: Vec<Discard>,
+    /// Records that are followed by others, for use and use again.
+    links: Vec<(u32, u32)>,
 }
 
 impl Foresight {
@@ -64,11 +68,12 @@ impl Foresight {
         if self.last.len() < pages {
             self.last.resize(pages, NEVER);
         }
+        self.links.clear();
         for used in uses {
             let now = self.len;
             let last = std::mem::replace(&mut self.last[used.page as usize], now);
             if last != NEVER {
-                self.chunks[(last >> CHUNK_SHIFT) as usize][last as usize % CHUNK].next = now;
+                self.links.push((last, now));
             }
             if (now as usize).is_multiple_of(CHUNK) {
                 self.chunks.push(Vec::with_capacity(CHUNK));
@@ -78,6 +83,10 @@ impl Foresight {
                 chunk.push(Record { page: used.page | first, next: NEVER });
             }
             self.len += 1;
+        }
+        // A processor waits for many places in memory no longer than for one.
+        for (last, now) in &self.links {
+            self.chunks[(last >> CHUNK_SHIFT) as usize][*last as usize % CHUNK].next = *now;
         }
         true
     }
@@ -111,9 +120,10 @@ impl Foresight {
         self.chunks.len()
     }
 
-    /// The records of a chunk; all but the last have [`CHUNK`].
-    pub fn chunk(&self, number: usize) -> &[Record] {
-        &self.chunks[number]
+    /// The records of these numbers, which lie in one chunk.
+    pub fn records(&self, numbers: Range<usize>) -> &[Record] {
+        let chunk = &self.chunks[numbers.start >> CHUNK_SHIFT];
+        &chunk[numbers.start % CHUNK..][..numbers.len()]
     }
 
     /// The record of this number.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use farside_trace::tape::{Step, StepKind};
 
-use super::foresight::Foresight;
+use super::foresight::{Foresight, Record};
 use super::pages::Pages;
 use crate::next_use::NEVER;
 use crate::times::Times;
@@ -34,6 +34,7 @@ pub(super) struct MinPlan {
     dead: DeadPages,
     /// Discards that were taken in.
     discards: usize,
+    moves: Moves,
 }
 
 impl MinPlan {
@@ -50,6 +51,7 @@ impl MinPlan {
             held: Vec::new(),
             dead: DeadPages::new(pages),
             discards: 0,
+            moves: Moves::default(),
         }
     }
 
@@ -66,7 +68,9 @@ impl MinPlan {
         while now < numbers.end {
             let discard = foresight.discards().get(self.discards);
             let until = discard.map_or(numbers.end, |discard| numbers.end.min(discard.at as usize));
-            (now..until).for_each(|now| self.record(now, foresight, pages, steps));
+            for (now, record) in (now..until).zip(foresight.records(now..until)) {
+                self.record(now, *record);
+            }
             now = now.max(until);
             if let Some(discard) = discard.filter(|discard| discard.at as usize == now) {
                 self.discards += 1;
@@ -75,44 +79,77 @@ impl MinPlan {
                 self.resident -= gone.count();
             }
         }
+        self.moves.resolve(foresight, pages, steps);
     }
 
     #[inline]
-    fn record(&mut self, now: usize, foresight: &Foresight, pages: &Pages, steps: &mut Vec<Step>) {
-        let record = foresight.record(now);
+    fn record(&mut self, now: usize, record: Record) {
         if !self.times.take(now) {
             if self.resident == self.capacity {
-                self.evict(foresight, pages, steps);
+                self.evict();
             }
             self.resident += 1;
             let kind = if record.first() { StepKind::Touch } else { StepKind::Fetch };
-            steps.push(Step { kind, page: pages.page(record.page()) });
+            self.moves.push(kind, record.page());
         }
         let next = record.next;
         if next == NEVER {
             self.dead.add(record.page(), now as u32);
-        } else if (next as usize) < self.microset_end {
+        } else if (next as usize) < self.microset_end || self.microset == 1 {
             self.times.put(next as usize);
         } else {
             self.held.push(next);
         }
         if now + 1 == self.microset_end {
             self.microset_end += self.microset;
-            self.held.drain(..).for_each(|time| self.times.put(time as usize));
+            if self.microset > 1 {
+                self.held.drain(..).for_each(|time| self.times.put(time as usize));
+            }
             self.dead.let_go();
         }
     }
 
-    fn evict(&mut self, foresight: &Foresight, pages: &Pages, steps: &mut Vec<Step>) {
-        let victim = self.dead.pop().or_else(|| {
-            let last = self.times.last()?;
+    fn evict(&mut self) {
+        if let Some(victim) = self.dead.pop() {
+            self.moves.push(StepKind::Evict, victim);
+        } else if let Some(last) = self.times.last() {
             self.times.take(last);
-            Some(foresight.record(last).page())
-        });
-        if let Some(victim) = victim {
-            self.resident -= 1;
-            steps.push(Step { kind: StepKind::Evict, page: pages.page(victim) });
+            self.moves.push_evicted_before(last as u32);
+        } else {
+            return;
         }
+        self.resident -= 1;
+    }
+}
+
+/// Steps whose pages are looked up together: a processor waits for many places in memory no longer than for
+/// one.
+#[derive(Debug, Default)]
+struct Moves {
+    moves: Vec<(StepKind, u32)>,
+    /// Evictions of pages that are known by the number of the record that uses them next.
+    by_next: Vec<u32>,
+}
+
+impl Moves {
+    #[inline]
+    fn push(&mut self, kind: StepKind, page: u32) {
+        self.moves.push((kind, page));
+    }
+
+    #[inline]
+    fn push_evicted_before(&mut self, next: u32) {
+        self.by_next.push(self.moves.len() as u32);
+        self.moves.push((StepKind::Evict, next));
+    }
+
+    fn resolve(&mut self, foresight: &Foresight, pages: &Pages, steps: &mut Vec<Step>) {
+        for at in self.by_next.drain(..) {
+            let page = &mut self.moves[at as usize].1;
+            *page = foresight.record(*page as usize).page();
+        }
+        let step = |(kind, page)| Step { kind, page: pages.page(page) };
+        steps.extend(self.moves.drain(..).map(step));
     }
 }
 
@@ -141,7 +178,11 @@ impl DeadPages {
     }
 
     /// The current microset is over.
+    #[inline]
     fn let_go(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
         self.free.extend(self.held.drain(..));
         if self.free.len() > 2 * self.count + FEW {
             self.free.retain(|(page, since)| self.since[*page as usize] == *since);

@@ -282,7 +282,7 @@ impl Planner {
         for (number, share) in self.shares.iter().enumerate() {
             let mut plan = MinPlan::new(*share, self.microset, records, self.pages.len());
             for chunk in 0..foresight.chunks() {
-                let end = chunk * CHUNK + foresight.chunk(chunk).len();
+                let end = records.min((chunk + 1) * CHUNK);
                 for from in (chunk * CHUNK..end).step_by(PIECE) {
                     self.steps.clear();
                     let piece = from..end.min(from + PIECE);
