@@ -4,7 +4,9 @@
 
 use farside_sim::plan::{PlanError, PlanOptions, PlanPolicy, Planner};
 use farside_trace::tape::{Step, StepKind};
-use farside_trace::{Access, Block, PageId, TraceReader, synthetic};
+use farside_trace::{
+    Access, Block, Mapping, MappingChange, MappingEvent, PageId, TraceReader, synthetic,
+};
 use rustc_hash::FxHashSet;
 
 /// Passes; the fastest counts.
@@ -12,6 +14,9 @@ const PASSES: usize = 3;
 
 /// Pages that the patterns use.
 const PAGES: u64 = 200_000;
+
+/// Pages of each region that they lie in.
+const REGION: u64 = 1 << 15;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -108,6 +113,16 @@ fn measure(name: &str, microset: usize, pages: &[PageId]) -> Result<(), Failure>
     Ok(())
 }
 
+/// The names of the regions that the patterns lie in, as a recorder gives them.
+fn regions() -> Vec<MappingEvent> {
+    let region = |nth: u64| {
+        let name = format!("far:00000000000000ab:{nth}+0");
+        let mapping = Mapping { first: PageId(nth * REGION), count: REGION, name };
+        MappingEvent { access: 0, change: MappingChange::Appeared(mapping) }
+    };
+    (0..PAGES.div_ceil(REGION)).map(region).collect()
+}
+
 /// The steps by kind.
 fn plan(options: &PlanOptions, pages: &[PageId]) -> Result<[u64; 3], Failure> {
     let mut counts = [0; 3];
@@ -122,11 +137,12 @@ fn plan(options: &PlanOptions, pages: &[PageId]) -> Result<[u64; 3], Failure> {
         Ok::<_, PlanError>(())
     };
     let mut planner = Planner::new(options)?;
-    let mut block = Block::default();
+    let mut block = Block { events: regions(), ..Block::default() };
     for chunk in pages.chunks(1 << 14) {
         block.accesses.clear();
         block.accesses.extend(chunk.iter().map(|page| Access::from(*page)));
         planner.feed(&block, &mut count)?;
+        block.events.clear();
         block.first += chunk.len() as u64;
     }
     planner.finish(&mut count)?;

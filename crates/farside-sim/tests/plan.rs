@@ -6,7 +6,7 @@ mod support;
 
 use std::collections::{BTreeSet, HashSet};
 
-use farside_sim::plan::{CheckError, PlanError, PlanOptions, PlanPolicy};
+use farside_sim::plan::{CheckError, PlanError, PlanOptions, PlanPolicy, Planner};
 use farside_trace::tape::{Step, StepKind};
 use farside_trace::{Access, Block, Mapping, MappingChange, MappingEvent, PageId, PageRange};
 use planned::{Steps, block, check, microsets, options, plan, uses};
@@ -240,4 +240,42 @@ proptest! {
             prop_assert!(min <= lru || (microset as u64) > share / 2, "{min} > {lru}");
         }
     }
+}
+
+/// Steps by LRU need no memory for what is over, so they come at once; those by MIN come at the end.
+#[test]
+fn lru_plans_while_the_trace_comes() {
+    let trace = block(&[1, 2, 3, 1].map(PageId));
+    for (policy, at_once) in [(Lru, 6), (Min, 0)] {
+        let mut planner = Planner::new(&options(policy, &[2], 1)).expect("good options");
+        let mut count = 0;
+        let mut sink = |_: usize, _: u32, steps: &[Step]| {
+            count += steps.len();
+            Ok::<_, PlanError>(())
+        };
+        planner.feed(&trace, &mut sink).expect("a good trace");
+        assert_eq!(count, at_once, "{policy:?}");
+    }
+}
+
+/// A sink that fails, as when a disk is full, ends planning with its error.
+#[test]
+fn an_error_of_the_sink_comes_back() {
+    #[derive(Debug, PartialEq)]
+    enum Failure {
+        Plan,
+        Full,
+    }
+    impl From<PlanError> for Failure {
+        fn from(_: PlanError) -> Self {
+            Self::Plan
+        }
+    }
+    let trace = block(&[1, 2, 3, 1].map(PageId));
+    let mut sink = |_: usize, _: u32, _: &[Step]| Err(Failure::Full);
+    let mut lru = Planner::new(&options(Lru, &[2], 1)).expect("good options");
+    assert_eq!(lru.feed(&trace, &mut sink), Err(Failure::Full));
+    let mut min = Planner::new(&options(Min, &[2], 1)).expect("good options");
+    assert_eq!(min.feed(&trace, &mut sink), Ok(()));
+    assert_eq!(min.finish(&mut sink), Err(Failure::Full));
 }

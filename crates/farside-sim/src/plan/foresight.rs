@@ -110,9 +110,6 @@ impl Foresight {
     /// Forgets what only takes more records.
     pub fn close(&mut self) {
         self.last = Vec::new();
-        if let Some(chunk) = self.chunks.last_mut() {
-            chunk.shrink_to_fit();
-        }
     }
 
     /// Number of chunks.

@@ -11,6 +11,8 @@ mod lru;
 mod min;
 mod naming;
 mod pages;
+mod pieces;
+mod survey;
 
 use farside_trace::tape::{Step, TapeRegion};
 use farside_trace::{Access, Block, MappingEvent, PageRange};
@@ -24,6 +26,8 @@ use lru::LruPlan;
 use min::MinPlan;
 pub use naming::{REGION_PAGES, RegionName, RegionNames};
 use pages::{Pages, Use};
+use pieces::{Piece, pieces};
+pub use survey::{Footprint, Survey};
 
 /// Accesses that are planned at once.
 const BATCH: usize = 64;
@@ -71,10 +75,13 @@ pub struct PlanOptions {
 /// Plans a trace for several sizes of memory.
 ///
 /// Steps come out in time order for each plan and thread, through a sink that gets the number of the
-/// plan (that of its capacity), the thread, and the next steps. LRU gives them out at once and needs memory
-/// for the pages of the trace only, up to 40 bytes for each and plan. MIN gives out steps in
-/// [`finish`](Self::finish), and keeps 8 bytes for each record until then; while it plans an eighth of a byte
-/// for each record comes to that, and what was planned is given back.
+/// plan (that of its capacity), the thread, and the next steps. All need 12 bytes for each page of the trace,
+/// and 4 more for each thread.
+///
+/// LRU gives steps out at once. It needs 4 bytes for each page and plan, and 28 for each resident page; how
+/// long the trace is makes no difference. MIN gives them out in [`finish`](Self::finish), and keeps 8 bytes for
+/// each record until then. While it makes the last plan, it gives back what it has planned, and an eighth
+/// of a byte for each record comes to the rest.
 #[derive(Debug)]
 pub struct Planner {
     policy: PlanPolicy,
@@ -143,23 +150,10 @@ impl Planner {
         block: &Block,
         sink: &mut impl FnMut(usize, u32, &[Step]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut events = block.events.iter().peekable();
-        let mut from = 0;
-        loop {
-            let now = block.first + from as u64;
-            while let Some(event) = events.next_if(|event| event.access <= now) {
-                self.event(event)?;
-            }
-            let ahead = events.peek().map_or(u64::MAX, |event| event.access - block.first);
-            let end = block.accesses.len().min(usize::try_from(ahead).unwrap_or(usize::MAX));
-            if from == end {
-                break;
-            }
-            self.accesses(now, &block.accesses[from..end], sink)?;
-            from = end;
-        }
-        events.try_for_each(|event| self.event(event))?;
-        Ok(())
+        pieces(block, |piece| match piece {
+            Piece::Event(event) => Ok(self.event(event)?),
+            Piece::Accesses(number, accesses) => self.accesses(number, accesses, sink),
+        })
     }
 
     fn event(&mut self, event: &MappingEvent) -> Result<(), PlanError> {
