@@ -10,6 +10,7 @@ mod foresight;
 mod lru;
 mod min;
 mod naming;
+mod page_numbers;
 mod pages;
 mod pieces;
 mod survey;

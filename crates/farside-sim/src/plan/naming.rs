@@ -11,8 +11,8 @@ use super::PlanError;
 /// Pages of tape space that each region has for itself, and most pages of a region: 16 TiB.
 pub const REGION_PAGES: u64 = 1 << 32;
 
-/// Ranges that are found without searching.
-const RECENT: usize = 64;
+/// Ranges that are found without searching: those of 1 GiB at least.
+const RECENT: usize = 1 << 10;
 
 /// Binary logarithm of the pages that share one of these places.
 const RECENT_SHIFT: u32 = 8;
@@ -88,7 +88,8 @@ impl Piece {
 pub struct RegionNames {
     /// Mapped pieces by first page, none of which overlap.
     pieces: BTreeMap<u64, Piece>,
-    recent: [Piece; RECENT],
+    /// By page, without the lowest bits: the piece found there last.
+    recent: Vec<Piece>,
     /// By site and `nth`: place among the regions.
     places: FxHashMap<(u64, u32), usize>,
     regions: Vec<TapeRegion>,
@@ -107,7 +108,7 @@ impl RegionNames {
     pub fn new() -> Self {
         Self {
             pieces: BTreeMap::new(),
-            recent: [Piece::NONE; RECENT],
+            recent: vec![Piece::NONE; RECENT],
             places: FxHashMap::default(),
             regions: Vec::new(),
             unnamed: 0,
@@ -178,9 +179,20 @@ impl RegionNames {
         Ok(region.first.0)
     }
 
+    /// Forgets what was found in `first..end`: only those pages look there.
+    fn forget_recent(&mut self, first: u64, end: u64) {
+        let blocks = first >> RECENT_SHIFT..=end.saturating_sub(1) >> RECENT_SHIFT;
+        // What lies between pieces ends elsewhere when there are any.
+        if self.pieces.is_empty() || blocks.end().saturating_sub(*blocks.start()) >= RECENT as u64 {
+            self.recent.fill(Piece::NONE);
+        } else {
+            blocks.for_each(|block| self.recent[block as usize % RECENT] = Piece::NONE);
+        }
+    }
+
     /// Takes `first..end` out of all pieces.
     fn cut(&mut self, first: u64, end: u64, gone: &mut Vec<PageRange>) {
-        self.recent = [Piece::NONE; RECENT];
+        self.forget_recent(first, end);
         while let Some((_, piece)) = self.pieces.range(..end).next_back()
             && piece.end() > first
         {

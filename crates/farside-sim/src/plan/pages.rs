@@ -3,7 +3,8 @@
 use farside_trace::{PageId, PageRange};
 
 use super::PlanError;
-use crate::page_map::{NONE, PageMap};
+use super::page_numbers::PageNumbers;
+use crate::page_map::NONE;
 
 /// Set in the number of a page whose content has come to be.
 const TOUCHED: u32 = 1 << 31;
@@ -20,7 +21,7 @@ pub(super) struct Use {
 /// Pages by number, in order of appearance, and which of them have content.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
-    numbers: PageMap,
+    numbers: PageNumbers,
     pages: Vec<PageId>,
 }
 
@@ -44,13 +45,11 @@ impl Pages {
 
     /// The content of the pages in `range` is gone; calls `forget` with the number of each that had any.
     pub fn discard(&mut self, range: PageRange, mut forget: impl FnMut(u32)) {
-        let near: Vec<_> = self.numbers.pages_near(range).filter(|p| range.contains(*p)).collect();
-        for page in near {
-            let number = self.numbers.entry(page);
-            if *number != NONE && *number & TOUCHED != 0 {
-                *number &= !TOUCHED;
-                forget(*number);
-            }
+        let touched = |(_, number): &(PageId, u32)| *number & TOUCHED != 0;
+        let gone: Vec<_> = self.numbers.in_range(range).filter(touched).collect();
+        for (page, number) in gone {
+            *self.numbers.entry(page) &= !TOUCHED;
+            forget(number & !TOUCHED);
         }
     }
 
@@ -67,9 +66,6 @@ impl Pages {
 
     /// The numbers of the pages in `range`.
     pub fn numbers_in(&self, range: PageRange) -> impl Iterator<Item = u32> + '_ {
-        let near = self.numbers.pages_near(range).filter(move |page| range.contains(*page));
-        near.map(|page| self.numbers.get(page))
-            .filter(|number| *number != NONE)
-            .map(|n| n & !TOUCHED)
+        self.numbers.in_range(range).map(|(_, number)| number & !TOUCHED)
     }
 }
