@@ -137,7 +137,9 @@ fn plan(options: &PlanOptions, pages: &[PageId]) -> Result<[u64; 3], Failure> {
         Ok::<_, PlanError>(())
     };
     let mut planner = Planner::new(options)?;
-    let mut block = Block { events: regions(), ..Block::default() };
+    let made = pages.iter().all(|page| page.0 < PAGES);
+    let events = if made { regions() } else { Vec::new() };
+    let mut block = Block { events, ..Block::default() };
     for chunk in pages.chunks(1 << 14) {
         block.accesses.clear();
         block.accesses.extend(chunk.iter().map(|page| Access::from(*page)));
