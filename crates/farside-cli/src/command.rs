@@ -14,7 +14,7 @@ use farside_policy::{prefetch, replacement};
 use crate::analysis::{analyze, names, partition, path, simulate};
 use crate::options::{Given, Layer, Options, Origin};
 use crate::traces::{export, import};
-use crate::{Failure, bench, capture, doctor, generate, node, run, study, top};
+use crate::{Failure, bench, capture, doctor, generate, node, record, run, study, top};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -43,6 +43,13 @@ enum Verb {
     /// working directory, signals and exit code. At its end a summary goes to stderr.
     #[command(after_help = capture::HELP)]
     Capture(capture::Arguments),
+    /// Write down which pages a program uses, fast, to plan a tape from.
+    ///
+    /// The program keeps its stdin, stdout, stderr, working directory, signals and exit code. At its end a
+    /// summary goes to stderr. Settings other than those below are taken from the environment and the
+    /// configuration file, as by `farside run`.
+    #[command(after_help = record::HELP)]
+    Record(record::RecordArguments),
     /// Say what this kernel and user may do, and how to repair what is missing.
     Doctor {
         /// Print an array of objects instead of text.
@@ -188,15 +195,8 @@ impl RunArguments {
         }
     }
 
-    /// Options over environment over file.
     fn options(&self) -> Result<Options, Failure> {
-        let variable = |name: &str| std::env::var(name).ok();
-        let named = std::env::var_os("FARSIDE_CONFIG").filter(|path| !path.is_empty());
-        let file = match self.config.clone().or_else(|| named.map(PathBuf::from)) {
-            Some(path) => Layer::from_file(&path)?,
-            None => Layer::default(),
-        };
-        Options::from_layer(&self.layer().or(Layer::from_environment(variable)).or(file))
+        Options::gather(self.layer(), self.config.clone())
     }
 }
 
@@ -209,6 +209,9 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
     match cli.verb {
         Verb::Run(arguments) => run::run(&arguments.options()?, &arguments.command),
         Verb::Capture(arguments) => capture::capture(&arguments),
+        Verb::Record(arguments) => {
+            record::record(&arguments, Options::gather(Layer::default(), None)?)
+        }
         Verb::Doctor { json } => doctor::doctor(json),
         Verb::Top { once, json } => top::top(once, json),
         Verb::Analyze(arguments) => analyze::analyze(&arguments),

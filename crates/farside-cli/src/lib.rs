@@ -11,6 +11,7 @@ pub mod figures;
 mod generate;
 mod node;
 pub mod options;
+pub mod record;
 pub mod run;
 pub mod study;
 pub mod top;

@@ -11,6 +11,13 @@ pub const PAGE: usize = 4096;
 /// `MADV_POPULATE_WRITE`, Linux 5.14.
 const MADV_POPULATE_WRITE: i32 = 23;
 
+/// Pages of memory that this machine has.
+pub fn physical_pages() -> u64 {
+    // SAFETY: takes no pointers.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    u64::try_from(pages).unwrap_or(u64::MAX)
+}
+
 fn raw_mmap(
     addr: usize,
     len: usize,
@@ -148,6 +155,26 @@ pub fn anonymous_file(name: &std::ffi::CStr, len: u64) -> Result<OwnedFd> {
     // SAFETY: plain system call on a descriptor we own.
     let result = unsafe { libc::ftruncate(file.as_raw_fd(), len as libc::off_t) };
     check(i64::from(result), "ftruncate", "shared memory")?;
+    Ok(file)
+}
+
+/// As [`anonymous_file`], and of this size for ever: whoever it is shared with cannot cut off what another
+/// maps.
+pub fn sealed_file(name: &std::ffi::CStr, len: u64) -> Result<OwnedFd> {
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // SAFETY: the name is a valid C string; the returned descriptor is ours alone.
+    let fd = unsafe { libc::syscall(libc::SYS_memfd_create, name.as_ptr(), flags) };
+    let fd = check(fd, "memfd_create", "shared memory")?;
+    // SAFETY: as above, a fresh descriptor nobody else owns.
+    let file = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+    // SAFETY: plain system calls on a descriptor we own.
+    let (sized, sealed) = unsafe {
+        let sized = libc::ftruncate(file.as_raw_fd(), len as libc::off_t);
+        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        (sized, libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals))
+    };
+    check(i64::from(sized), "ftruncate", "shared memory")?;
+    check(i64::from(sealed), "fcntl", "shared memory")?;
     Ok(file)
 }
 

@@ -21,6 +21,33 @@ pub fn id() -> u32 {
     (unsafe { libc::syscall(libc::SYS_gettid) }) as u32
 }
 
+/// Kernel ids of this process's threads whose names do not begin with `prefix`.
+pub fn all_but(prefix: &[u8]) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    ids.filter(|id: &u32| {
+        let name = std::fs::read(format!("/proc/self/task/{id}/comm"));
+        name.is_ok_and(|name| !name.starts_with(prefix))
+    })
+    .collect()
+}
+
+/// The address of the instruction at which a thread of this process waits, if it does so outside of system
+/// calls, as a thread that faulted does.
+pub fn instruction(thread: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).ok()?;
+    // "-1 STACK INSTRUCTION".
+    let address = text.trim().strip_prefix("-1 ")?.split(' ').nth(1)?;
+    u64::from_str_radix(address.trim_start_matches("0x"), 16).ok()
+}
+
+/// Whether there is a process with this id.
+pub fn process_lives(pid: u32) -> bool {
+    // SAFETY: signal 0 is not sent, only checked.
+    let result = unsafe { libc::syscall(libc::SYS_kill, pid, 0) };
+    result == 0 || last_errno() == libc::EPERM
+}
+
 /// The processor the calling thread runs on.
 pub fn processor() -> usize {
     // SAFETY: takes no pointers; fails only on kernels without the call.

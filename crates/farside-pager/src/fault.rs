@@ -59,7 +59,9 @@ impl Pager {
                 }
                 State::Untouched | State::Zero => {
                     if let Some(word) = self.table.claim(page, word, busy) {
-                        return self.first_touch(w, page, word);
+                        let fresh = word.state() == State::Untouched;
+                        let run = if fresh { self.first_touch_run(page) } else { (1, false) };
+                        return self.first_touch(w, page, word, run).map(drop);
                     }
                 }
                 State::Far => {
@@ -134,7 +136,7 @@ impl Pager {
     /// Takes ownership of a watched page; if a position is given, only of one whose frame lies there
     /// and that was not prefetched: such a page tells by a fault of its own whether it is used. The
     /// caller holds the policy's lock.
-    fn claim_watched(&self, page: u64, position: Option<u32>) -> Option<Word> {
+    pub(crate) fn claim_watched(&self, page: u64, position: Option<u32>) -> Option<Word> {
         let word = self.table.load(page);
         let fits = |position| word.position() == position && !word.prefetched();
         if word.state() != State::Watched || !position.is_none_or(fits) {
@@ -151,10 +153,16 @@ impl Pager {
         if plan.is_empty() { Ok(()) } else { self.start_foreseen(w, &plan) }
     }
 
-    /// Serves the first touch of a page, and of untouched neighbours that are likely to be next.
-    fn first_touch(&self, w: &mut Worker, page: u64, word: Word) -> Outcome {
+    /// Serves the first touch of a page, and of so many untouched neighbours, above it or below; returns the
+    /// lowest page that was mapped, and how many.
+    pub(crate) fn first_touch(
+        &self,
+        w: &mut Worker,
+        page: u64,
+        word: Word,
+        (want, down): (u64, bool),
+    ) -> Result<(u64, u64), FarError> {
         let fresh = word.state() == State::Untouched;
-        let (want, down) = if fresh { self.first_touch_run(page) } else { (1, false) };
         let got = match self.acquire(w, want, 1) {
             Ok(got) => got,
             Err(error) => {
@@ -188,7 +196,7 @@ impl Pager {
         let word = Word::new(State::Resident).with_writable();
         self.publish_resident(first, count, word, |_| Arrival::FirstTouch);
         self.wake(first, count);
-        Ok(())
+        Ok((first, count))
     }
 
     /// How many untouched pages to populate with `page`, and whether downwards: as many as were touched
@@ -201,14 +209,18 @@ impl Pager {
         let behind = if before > 0 { 0 } else { seen.take_while(|i| touched(page + i)).count() };
         let (down, grown) = (behind > 0, before.max(behind as u64));
         let run = batches::populated(grown, self.budget.used(), self.budget.limit());
-        // What the program does not hold is not populated.
+        (self.held_by_program(page, run, down), down)
+    }
+
+    /// How many of `run` pages from `page` on, upwards or downwards, the program holds without a gap: others
+    /// are not populated.
+    pub(crate) fn held_by_program(&self, page: u64, run: u64, down: bool) -> u64 {
         let ranges = self.lock_ranges();
-        let run = if down {
+        if down {
             page + 1 - ranges.taken_from(page, (page + 1).saturating_sub(run))
         } else {
             ranges.taken_until(page + 1, (page + run).min(self.table.pages())) - page
-        };
-        (run, down)
+        }
     }
 
     /// Serves a fault on a page that was on its way: completes the fetch here and now.

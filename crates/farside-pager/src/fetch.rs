@@ -354,9 +354,11 @@ impl Pager {
         Ok(Some(count.max(1)))
     }
 
-    /// Completes the oldest flight, or follows a piece of advice; false if there is neither.
+    /// Completes the oldest flight, or follows a piece of advice; false if there is neither. Of threads that
+    /// are recorded it lets another one go on, if that is due.
     pub fn work_ahead(&self, w: &mut Worker) -> Result<bool, FarError> {
         let _inside = self.enter();
+        self.pass_turn(w)?;
         match self.flights.take_oldest() {
             Some(flight) => self.complete(w, flight).map(|()| true),
             None => self.follow_advice(w),

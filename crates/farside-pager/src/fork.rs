@@ -207,6 +207,7 @@ impl Service {
         let pager = self.pager;
         let lost = || FarError::NodeLost;
         self.forks.state.store(0, Ordering::Release);
+        pager.leave_recording_to_parent();
         let underway = self.forks.lock().take().ok_or_else(lost)?;
         drop(underway.parent_end);
         let end = underway.child_end.ok_or_else(lost)?;

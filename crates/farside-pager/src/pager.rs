@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use farside_far::{FarError, FarStore};
-use farside_os::memory::PAGE;
+use farside_os::memory::{PAGE, physical_pages};
 use farside_os::space::AddressSpace;
 use farside_policy::batches::BATCH;
 use farside_policy::forecast::{UseForecast, WriteForecast};
@@ -17,6 +17,7 @@ use crate::counters::Counters;
 use crate::flight::Flights;
 use crate::frames::{Budget, FrameArea};
 use crate::gate::Gate;
+use crate::record::Recorder;
 use crate::region::FreeRanges;
 use crate::settings::{LEAST_LIMIT, Limit};
 use crate::table::PageTable;
@@ -48,6 +49,8 @@ pub struct Parts {
     pub exact_prefetch_count: bool,
     /// Seed of the tags by which unchanged pages are recognised.
     pub tag_seed: u64,
+    /// What records the program's accesses, if they are to be recorded.
+    pub recorder: Option<Recorder>,
 }
 
 /// The far region and everything that decides about its pages.
@@ -77,6 +80,7 @@ pub struct Pager {
     pub(crate) tag_seed: u64,
     /// Runs prefetched, for sampling.
     pub(crate) runs: AtomicU64,
+    pub(crate) recorder: Option<Recorder>,
     limit: Limit,
     touched: AtomicU64,
 }
@@ -113,7 +117,7 @@ impl Pager {
             Limit::PercentOfTouched(_) => LEAST_LIMIT / PAGE as u64,
         };
         let mut policy = parts.policy;
-        policy.set_capacity(limit as usize);
+        policy.set_capacity(capacity(limit));
         Self {
             base: parts.base,
             table: parts.table,
@@ -135,6 +139,7 @@ impl Pager {
             exact_prefetch_count: parts.exact_prefetch_count,
             tag_seed: parts.tag_seed,
             runs: AtomicU64::new(0),
+            recorder: parts.recorder,
             limit: parts.limit,
             touched: AtomicU64::new(0),
         }
@@ -272,9 +277,15 @@ impl Pager {
         self.budget.set_limit(pages);
         // Growing lists page by page would make the policy resize them each time.
         if pages > old && pages.next_power_of_two() > old.next_power_of_two() {
-            self.lock_policy().set_capacity(pages as usize);
+            self.lock_policy().set_capacity(capacity(pages));
         }
     }
+}
+
+/// How many pages a policy has to have room for under a limit: no more are ever resident than the machine
+/// has memory for.
+fn capacity(limit: u64) -> usize {
+    limit.min(physical_pages()) as usize
 }
 
 /// Result of a transition.

@@ -23,8 +23,10 @@ impl Pager {
     pub fn reserve(&self, len: usize, align: usize) -> Option<usize> {
         let align = (align / PAGE).max(1) as u64;
         let page = self.lock_ranges().take((len / PAGE) as u64, align)?;
-        self.unprotect(page, page + (len / PAGE) as u64);
+        let end = page + (len / PAGE) as u64;
+        self.unprotect(page, end);
         self.add_reserved(len as i64);
+        self.rename(|names, site, tell| names.appear(page, end, site, tell));
         Some(self.address(page))
     }
 
@@ -38,6 +40,7 @@ impl Pager {
         if taken {
             self.unprotect(page, page + more as u64);
             self.add_reserved((new_len - old_len) as i64);
+            self.rename(|names, _, tell| names.grow(page, page + more as u64, tell));
         }
         taken
     }
@@ -49,6 +52,7 @@ impl Pager {
             let (first, end) = self.span(addr, len);
             self.unprotect(first, end);
             self.add_reserved(len as i64);
+            self.rename(|names, site, tell| names.appear(first, end, site, tell));
         }
         taken
     }
@@ -62,6 +66,7 @@ impl Pager {
     pub fn release(&self, addr: usize, len: usize) {
         self.discard(addr, len);
         let (first, end) = self.span(addr, len);
+        self.rename(|names, _, tell| names.vanish(first, end, tell));
         // Whoever uses memory after giving it back must learn of it, as from the kernel.
         self.table.mark_blocks(first, end, BLOCK_PROTECTED);
         {
@@ -95,9 +100,11 @@ impl Pager {
 
     /// Forgets the content of a range; it reads as zeros afterwards.
     pub fn discard(&self, addr: usize, len: usize) {
-        let _inside = self.enter();
         let (first, end) = self.span(addr, len);
+        let inside = self.enter();
         self.forget_pages(first, end);
+        drop(inside);
+        self.rename(|names, _, tell| names.forget(first, end, tell));
     }
 
     /// Forgets the content of the pages from `first` to before `end`; the caller is inside.

@@ -123,7 +123,7 @@ impl Pager {
             return Ok(0);
         };
         self.choose(&mut w.scratch, batch);
-        self.watch_pages(&mut w.scratch);
+        self.watch_pages(&mut w.scratch, |run| run >= WATCHED_RUN || self.uses.watch_next());
         self.evict(&mut w.scratch)
     }
 
@@ -173,14 +173,31 @@ impl Pager {
         }
     }
 
-    /// Unmaps the pages whose next use the policy wants to see; their frames stay.
-    fn watch_pages(&self, scratch: &mut Scratch) {
+    /// Takes ownership of those of `pages` that are mapped, and unmaps them, to see their next use.
+    pub(crate) fn unmap_to_watch(&self, w: &mut Worker, pages: &[u64]) {
+        {
+            let _known = self.lock_policy();
+            let mapped = pages.iter().filter_map(|&page| {
+                let word = self.table.load(page);
+                let busy = Word::new(State::Busy).with_slot(word.slot());
+                let word =
+                    (word.state() == State::Resident).then(|| self.table.claim(page, word, busy));
+                word.flatten().map(|word| Owned { page, word })
+            });
+            w.scratch.to_watch.extend(mapped);
+        }
+        self.watch_pages(&mut w.scratch, |_| true);
+    }
+
+    /// Unmaps the pages whose next use the policy wants to see, if runs of that length are `worth` it; their
+    /// frames stay.
+    fn watch_pages(&self, scratch: &mut Scratch, worth: impl Fn(usize) -> bool) {
         scratch.to_watch.sort_unstable_by_key(|owned| owned.page);
         let mut at = 0;
         while at < scratch.to_watch.len() {
             let rest = &scratch.to_watch[at..];
             let want = run_length(rest, BATCH, |_| true);
-            if want < WATCHED_RUN && !self.uses.watch_next() {
+            if !worth(want) {
                 for owned in &rest[..want] {
                     self.publish_absent(owned.page, owned.word);
                 }

@@ -23,6 +23,7 @@ use farside_policy::batches::BATCH;
 use crate::counters::Counters;
 use crate::fork::Forks;
 use crate::pager::{Pager, Worker};
+use crate::record::Fault;
 
 /// Most processors that get a handler of their own.
 const MAX_HANDLERS: usize = 32;
@@ -294,7 +295,7 @@ impl Service {
             let seen = self.pager.flights.signal();
             match self.pager.work_ahead(&mut worker) {
                 Ok(true) => {}
-                Ok(false) => self.pager.flights.wait(seen, 1_000_000_000),
+                Ok(false) => self.pager.flights.wait(seen, self.pager.patience_ns()),
                 Err(error) => stop(&error),
             }
         }
@@ -305,8 +306,8 @@ impl Service {
 struct Desk {
     worker: Worker,
     messages: [RawMessage; MESSAGES],
-    /// Faults read but not served yet: address, whether write-protected, thread.
-    faults: Vec<(usize, bool, u32)>,
+    /// Faults read but not served yet.
+    faults: Vec<Fault>,
     /// Reads without waiting.
     reads: u32,
 }
@@ -380,13 +381,13 @@ impl Desk {
     fn serve_messages(&mut self, service: &Service, n: usize, index: Option<usize>) -> u64 {
         self.take_messages(service, n);
         // Threads that wait for the same page send a message each.
-        self.faults.sort_unstable_by_key(|fault| (fault.0, fault.1));
-        self.faults.dedup_by_key(|fault| (fault.0, fault.1));
+        self.faults.sort_unstable_by_key(|fault| (fault.addr, fault.protected));
+        self.faults.dedup_by_key(|fault| (fault.addr, fault.protected));
         if let Some(index) = index
             && !self.faults.is_empty()
         {
-            let (.., thread) = self.faults[(self.reads / LOOK_EVERY) as usize % self.faults.len()];
-            service.follow(index, thread);
+            let fault = self.faults[(self.reads / LOOK_EVERY) as usize % self.faults.len()];
+            service.follow(index, fault.thread);
         }
         let count = self.faults.len() as u64;
         self.serve_faults(service);
@@ -396,9 +397,10 @@ impl Desk {
     fn take_messages(&mut self, service: &Service, n: usize) {
         for message in &self.messages[..n] {
             match message.event() {
-                Event::Fault { address, protected, thread, .. } => {
+                Event::Fault { address, write, protected, thread } => {
                     service.pager.expect(address);
-                    self.faults.push((address & !(PAGE - 1), protected, thread));
+                    let addr = address & !(PAGE - 1);
+                    self.faults.push(Fault { addr, write, protected, thread });
                 }
                 // Forks come first: until their event is read nothing can be mapped.
                 Event::Fork { child } => service.forks.forked(service, child),
@@ -409,7 +411,7 @@ impl Desk {
 
     fn serve_faults(&mut self, service: &Service) {
         let pager = service.pager;
-        while let Some((address, protected, _)) = self.faults.pop() {
+        while let Some(fault) = self.faults.pop() {
             let inside = loop {
                 if let Some(inside) = pager.try_enter() {
                     break inside;
@@ -417,7 +419,7 @@ impl Desk {
                 // A fork is under way: its event must be read before anything else can go on.
                 self.read_events_only(service);
             };
-            if let Err(error) = pager.fault(&mut self.worker, address, protected) {
+            if let Err(error) = pager.serve(&mut self.worker, fault) {
                 stop(&error);
             }
             drop(inside);

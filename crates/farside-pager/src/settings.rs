@@ -4,6 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::record::Recording;
+
 /// The local limit as the user stated it.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum Limit {
@@ -31,6 +33,8 @@ pub struct Settings {
     pub exact_prefetch_count: bool,
     /// Whether frames are moved where the kernel can do it; else their content is always copied.
     pub move_frames: bool,
+    /// How the process is recorded, if it is.
+    pub record: Option<Recording>,
 }
 
 /// Names of the environment variables that carry [`Settings`].
@@ -47,6 +51,8 @@ pub mod env {
     pub const EXACT_PREFETCH: &str = "FARSIDE_EXACT_PREFETCH";
     /// `copy` to copy the content of frames even where the kernel can move them.
     pub const FRAMES: &str = "FARSIDE_FRAMES";
+    /// Pages in a microset, and `,exact` if each is to be noted by a fault of its own.
+    pub const RECORD: &str = "FARSIDE_RECORD";
     /// Far memory, as `--far` names it.
     pub const FAR: &str = "FARSIDE_FAR";
     /// Abstract socket name of the supervisor.
@@ -55,6 +61,9 @@ pub mod env {
 
 /// Least local limit that can work, in bytes: below it one instruction's pages and a batch do not fit.
 pub const LEAST_LIMIT: u64 = 1 << 20;
+
+/// Most pages in a microset.
+pub const MOST_MICROSET: usize = 1 << 20;
 
 /// Default read-ahead in pages.
 pub const DEFAULT_READAHEAD: u32 = 64;
@@ -68,6 +77,7 @@ impl Default for Settings {
             readahead: DEFAULT_READAHEAD,
             exact_prefetch_count: false,
             move_frames: true,
+            record: None,
         }
     }
 }
@@ -96,14 +106,16 @@ impl fmt::Display for Limit {
 impl Settings {
     /// The environment variables that make [`from_env`](Self::from_env) return these settings.
     pub fn to_env(&self) -> Vec<(&'static str, String)> {
-        vec![
+        let record = self.record.map(|how| (env::RECORD, how.to_string()));
+        let settings = vec![
             (env::LOCAL, self.limit.to_string()),
             (env::REPLACEMENT, self.replacement.clone()),
             (env::PREFETCH, self.prefetch.clone()),
             (env::READAHEAD, self.readahead.to_string()),
             (env::EXACT_PREFETCH, u8::from(self.exact_prefetch_count).to_string()),
             (env::FRAMES, if self.move_frames { "move" } else { "copy" }.into()),
-        ]
+        ];
+        settings.into_iter().chain(record).collect()
     }
 
     /// Reads the settings through `lookup`, which returns a variable's value; missing ones keep their
@@ -143,8 +155,30 @@ impl Settings {
                 }
             };
         }
+        if let Some(value) = lookup(env::RECORD) {
+            settings.record = Some(parse_recording(&value).ok_or(BadSetting {
+                name: env::RECORD,
+                value,
+                reason: "not a number of pages from 1 to 1048576, with or without \",exact\"",
+            })?);
+        }
         Ok(settings)
     }
+}
+
+impl fmt::Display for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.microset, if self.exact { ",exact" } else { "" })
+    }
+}
+
+fn parse_recording(text: &str) -> Option<Recording> {
+    let (number, exact) = match text.strip_suffix(",exact") {
+        Some(number) => (number, true),
+        None => (text, false),
+    };
+    let microset = number.parse().ok().filter(|pages| (1..=MOST_MICROSET).contains(pages))?;
+    Some(Recording { microset, exact })
 }
 
 fn parse_limit(text: &str) -> Option<Limit> {
@@ -168,6 +202,7 @@ mod tests {
             readahead: 9,
             exact_prefetch_count: true,
             move_frames: false,
+            record: Some(Recording { microset: 17, exact: true }),
         };
         let env = settings.to_env();
         let lookup =
@@ -181,5 +216,9 @@ mod tests {
         assert_eq!(bad.unwrap_err().name, env::LOCAL);
         let bad = Settings::from_env(|name| (name == env::READAHEAD).then(|| "100000".into()));
         assert_eq!(bad.unwrap_err().name, env::READAHEAD);
+        for text in ["0", "", "exact", "1024;exact", "99999999"] {
+            let bad = Settings::from_env(|name| (name == env::RECORD).then(|| text.into()));
+            assert_eq!(bad.unwrap_err().name, env::RECORD);
+        }
     }
 }

@@ -1,18 +1,21 @@
 //! Starting the pager of a process.
 
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use farside_far::{FarError, FarStore};
-use farside_os::OsError;
 use farside_os::memory::{PAGE, reserve};
 use farside_os::space::{AddressSpace, KernelSpace};
 use farside_os::userfault::{Userfault, feature};
+use farside_os::{OsError, thread};
 use farside_policy::{prefetch, replacement};
 use farside_wire::pool::MAX_PAGES;
+use farside_wire::queue::Sender;
 use thiserror::Error;
 
 use crate::counters::{Counters, MAGIC};
 use crate::pager::{Pager, Parts};
+use crate::record::{Recorder, Surroundings};
 use crate::service::{Service, ThreadHook};
 use crate::settings::{BadSetting, Settings, env};
 use crate::table::PageTable;
@@ -37,15 +40,55 @@ pub enum StartError {
     Thread(#[from] std::io::Error),
 }
 
+/// What the pager calls in the program it is part of.
+#[derive(Copy, Clone, Debug)]
+pub struct Hooks {
+    /// Runs at the start of every thread that the runtime makes, before it allocates anything.
+    pub thread: ThreadHook,
+    /// Names the place in the program from which the calling thread allocates; 0 if it is not known.
+    pub site: fn() -> u64,
+}
+
+/// Where to tell what is recorded.
+#[derive(Debug)]
+pub struct Reader {
+    /// The queue to tell through.
+    pub queue: OwnedFd,
+    /// The process that reads it.
+    pub pid: u32,
+}
+
+/// First characters of the names of all threads that the runtime makes, which never fault.
+const RUNTIME: &[u8] = b"farside-";
+
+/// Makes the recorder that the settings ask for, if there is somebody to tell.
+fn recorder(
+    settings: &Settings,
+    reader: Option<Reader>,
+    hooks: Hooks,
+) -> Result<Option<Recorder>, OsError> {
+    let (Some(how), Some(Reader { queue, pid })) = (settings.record, reader) else {
+        return Ok(None);
+    };
+    let surroundings = Surroundings {
+        reader_lives: Box::new(move || thread::process_lives(pid)),
+        site: hooks.site,
+        threads: || thread::all_but(RUNTIME),
+        instruction: thread::instruction,
+    };
+    Ok(Some(Recorder::new(how, Sender::open(queue.as_fd())?, surroundings)))
+}
+
 /// Sets up the far region and starts serving it.
 ///
-/// `store` makes the far store for a region of the given number of pages. `hook` runs at the start of
-/// every thread that the runtime makes.
+/// `store` makes the far store for a region of the given number of pages. `reader` is told what is recorded, if
+/// the settings say that something is.
 pub fn start(
     settings: &Settings,
     counters: &'static Counters,
     store: impl FnOnce(u64) -> Result<Box<dyn FarStore>, FarError>,
-    hook: ThreadHook,
+    reader: Option<Reader>,
+    hooks: Hooks,
 ) -> Result<&'static Service, StartError> {
     let unknown = |name, value: &str, reason| BadSetting { name, value: value.into(), reason };
     let policy = replacement::by_name(&settings.replacement)
@@ -76,10 +119,11 @@ pub fn start(
         limit: settings.limit,
         exact_prefetch_count: settings.exact_prefetch_count,
         tag_seed: u64::from_ne_bytes(tag_seed),
+        recorder: recorder(settings, reader, hooks)?,
     });
     counters.magic.store(MAGIC, std::sync::atomic::Ordering::Release);
     let service: &'static Service =
-        Box::leak(Box::new(Service::new(Box::leak(Box::new(pager)), space, hook)));
+        Box::leak(Box::new(Service::new(Box::leak(Box::new(pager)), space, hooks.thread)));
     service.start_threads()?;
     Ok(service)
 }

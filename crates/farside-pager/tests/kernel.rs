@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use farside_far::{Embedded, FarStore, FarUrl};
 use farside_os::socket;
+use farside_pager::Hooks;
 use farside_pager::counters::{Counters, Snapshot};
 use farside_pager::service::Service;
 use farside_pager::settings::{Limit, Settings};
@@ -27,7 +28,8 @@ fn started(settings: &Settings, url: &str) -> Result<&'static Service, String> {
         let store = Embedded::connect(client, &url, pages)?;
         Ok(Box::new(store) as Box<dyn FarStore>)
     };
-    farside_pager::start(settings, counters, store, || ()).map_err(|e| e.to_string())
+    farside_pager::start(settings, counters, store, None, Hooks { thread: || (), site: || 0 })
+        .map_err(|e| e.to_string())
 }
 
 /// Far memory of `pages` pages as words.

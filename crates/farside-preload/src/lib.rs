@@ -28,6 +28,7 @@ mod malloc_tuning;
 mod mmap;
 mod mremap;
 mod runtime_heap;
+mod site;
 mod space;
 mod start;
 mod sys;

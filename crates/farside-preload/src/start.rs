@@ -10,11 +10,12 @@ use farside_os::memory;
 use farside_pager::counters::Counters;
 use farside_pager::service::Service;
 use farside_pager::settings::{Settings, env};
+use farside_pager::{Hooks, Reader};
 use farside_wire::control::{self, Hello, Joined, ProgramName};
 
 use crate::far;
 use crate::thread::{self, RUNTIME};
-use crate::{fork, heap, sys};
+use crate::{fork, heap, site, sys};
 
 /// Exit code for a program that was not started because its far memory could not be set up, as `env`
 /// and `timeout` use it.
@@ -53,6 +54,7 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         None => FarUrl::default(),
     };
     PROCESS.store(std::process::id(), Relaxed);
+    site::prepare();
     let joined = join(control, None)?;
     let counters = map_counters(&joined)?;
     SESSION.store(joined.session.into_raw_fd(), Relaxed);
@@ -61,7 +63,9 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         Embedded::connect(joined.node, &url, pages)
             .map(|store| Box::new(store) as Box<dyn FarStore>)
     };
-    let service = farside_pager::start(&settings, counters, store, thread::join_runtime)
+    let reader = joined.queue.map(|queue| Reader { queue, pid: joined.supervisor_pid });
+    let hooks = Hooks { thread: thread::join_runtime, site: site::of_caller };
+    let service = farside_pager::start(&settings, counters, store, reader, hooks)
         .map_err(|error| error.to_string())?;
     far::open(service);
     Ok(())

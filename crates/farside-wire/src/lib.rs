@@ -2,3 +2,5 @@
 
 pub mod control;
 pub mod pool;
+pub mod queue;
+pub mod recording;

@@ -47,7 +47,7 @@ fn a_process_joins_and_its_death_is_seen() {
     let (mut counters, theirs) = std::io::pipe().unwrap();
     let (node, client_end) = pair().unwrap();
     let welcome = Welcome { counters_len: 4096, index: 7, supervisor_pid: 1 };
-    Listener::welcome(session.as_fd(), welcome, theirs.as_fd(), client_end.as_fd()).unwrap();
+    Listener::welcome(session.as_fd(), welcome, theirs.as_fd(), client_end.as_fd(), None).unwrap();
     drop((theirs, client_end));
 
     let joined = client.join().unwrap();

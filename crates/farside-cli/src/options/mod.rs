@@ -6,6 +6,7 @@ mod size;
 use std::path::PathBuf;
 
 use farside_far::FarUrl;
+use farside_pager::Recording;
 use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
 use farside_policy::{prefetch, replacement};
 
@@ -34,6 +35,8 @@ pub struct Options {
     pub exact_prefetch_count: bool,
     /// Whether frames are moved where the kernel can do it.
     pub move_frames: bool,
+    /// How the program is recorded, if it is.
+    pub record: Option<Recording>,
     /// File for the statistics.
     pub stats: Option<PathBuf>,
     /// Whether the summary is left out.
@@ -43,6 +46,17 @@ pub struct Options {
 }
 
 impl Options {
+    /// What was given over the environment over the file: `config`, or the one that the environment names.
+    pub fn gather(given: Layer, config: Option<PathBuf>) -> Result<Self, Failure> {
+        let variable = |name: &str| std::env::var(name).ok();
+        let named = std::env::var_os("FARSIDE_CONFIG").filter(|path| !path.is_empty());
+        let file = match config.or_else(|| named.map(PathBuf::from)) {
+            Some(path) => Layer::from_file(&path)?,
+            None => Layer::default(),
+        };
+        Self::from_layer(&given.or(Layer::from_environment(variable)).or(file))
+    }
+
     /// Checks what was given; what was not takes its default.
     pub fn from_layer(layer: &Layer) -> Result<Self, Failure> {
         let defaults = Settings::default();
@@ -68,6 +82,7 @@ impl Options {
             prefetch: name(layer.prefetch.as_ref(), prefetch::NAMES, defaults.prefetch)?,
             exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
             move_frames: frames(layer.frames.as_ref())?,
+            record: None,
             stats: layer.stats.as_ref().map(|given| given.text.clone().into()),
             quiet: switch(layer.quiet.as_ref())?,
             progress: switch(layer.progress.as_ref())?,
@@ -83,6 +98,7 @@ impl Options {
             readahead: self.readahead,
             exact_prefetch_count: self.exact_prefetch_count,
             move_frames: self.move_frames,
+            record: self.record,
         }
     }
 }

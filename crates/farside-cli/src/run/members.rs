@@ -16,6 +16,7 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::unistd::ftruncate;
 
 use crate::figures::Figures;
+use crate::record::{Recorded, Writer};
 
 /// Bytes of a counters block: whole pages.
 const BLOCK: usize = size_of::<Counters>().next_multiple_of(4096);
@@ -79,6 +80,7 @@ pub struct Members {
     sessions: Vec<Session>,
     ended: Figures,
     joined: u32,
+    recorded: Option<(u32, Writer)>,
 }
 
 impl Members {
@@ -90,7 +92,18 @@ impl Members {
             sessions: Vec::new(),
             ended: Figures::default(),
             joined: 0,
+            recorded: None,
         })
+    }
+
+    /// Records what the process `pid` does, and what it becomes by exec.
+    pub fn record(&mut self, pid: u32, writer: Writer) {
+        self.recorded = Some((pid, writer));
+    }
+
+    /// What has been recorded; nothing more will be.
+    pub fn take_recorded(&mut self) -> Option<Recorded> {
+        self.recorded.take().and_then(|(_, writer)| writer.finish())
     }
 
     /// The name that processes connect to.
@@ -173,15 +186,18 @@ impl Members {
         let known = self.sessions[index].block.is_some();
         match Listener::arrival(socket) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Next::Stay,
-            Ok(Arrival::Process(hello)) if !known => match admit(socket, &hello, link, self.joined)
-            {
-                Some(block) => {
-                    self.joined += 1;
-                    self.sessions[index].block = Some(block);
-                    Next::Stay
+            Ok(Arrival::Process(hello)) if !known => {
+                let its = |(pid, _): &&(u32, Writer)| *pid == hello.pid && hello.fork_of.is_none();
+                let queue = self.recorded.as_ref().filter(its).map(|(_, writer)| writer.begin());
+                match admit(socket, &hello, link, self.joined, queue) {
+                    Some(block) => {
+                        self.joined += 1;
+                        self.sessions[index].block = Some(block);
+                        Next::Stay
+                    }
+                    None => Next::Close,
                 }
-                None => Next::Close,
-            },
+            }
             Ok(Arrival::Watcher) if !known => {
                 // A watcher that went away needs no answer.
                 let _ = Listener::figures(socket, &report(&self.figures()));
@@ -200,6 +216,7 @@ fn admit(
     hello: &Hello,
     link: Option<BorrowedFd<'_>>,
     index: u32,
+    queue: Option<BorrowedFd<'_>>,
 ) -> Option<Block> {
     let refuse = |refusal| {
         // If it cannot be told it is gone.
@@ -215,7 +232,7 @@ fn admit(
         return refuse(Refusal::NodeGone);
     }
     let welcome = Welcome { counters_len: BLOCK as u32, index, supervisor_pid: std::process::id() };
-    match Listener::welcome(socket, welcome, counters.as_fd(), client.as_fd()) {
+    match Listener::welcome(socket, welcome, counters.as_fd(), client.as_fd(), queue) {
         Ok(()) => Some(block),
         Err(_) => None,
     }

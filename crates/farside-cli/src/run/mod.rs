@@ -31,6 +31,7 @@ pub use registry::{RunFile, registered};
 pub use report::{Ending, Report, Subject, VERSION, grouped, nanoseconds};
 
 use crate::options::Options;
+use crate::record::Writer;
 use crate::{Failure, doctor};
 use children::{raise_open_files, start_node};
 use members::Members;
@@ -44,6 +45,34 @@ pub(crate) use supervisor::complain;
 /// Runs `command`, program and arguments, and returns its exit code. Nothing is started unless
 /// everything that can be checked beforehand is in order.
 pub fn run(options: &Options, command: &[OsString]) -> Result<ExitCode, Failure> {
+    run_with(options, command, None)
+}
+
+/// As [`run`], and `writer` writes down into the trace at the path what the program does.
+pub fn run_recorded(
+    options: &Options,
+    command: &[OsString],
+    writer: Writer,
+    trace: &Path,
+) -> Result<ExitCode, Failure> {
+    run_with(options, command, Some((writer, trace)))
+}
+
+/// Says why a program could not be recorded, before anything is made for it.
+pub fn check(command: &[OsString]) -> Result<(), Failure> {
+    let Some(name) = command.first() else { return Err(Failure::usage("no program given")) };
+    let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    match unmanageable(&find(name, &search)?) {
+        None => doctor::check(),
+        Some(reason) => Err(Failure::usage(format!("cannot record {}: {reason}", name.display()))),
+    }
+}
+
+fn run_with(
+    options: &Options,
+    command: &[OsString],
+    record: Option<(Writer, &Path)>,
+) -> Result<ExitCode, Failure> {
     let Some((name, arguments)) = command.split_first() else {
         return Err(Failure::usage("no program given"));
     };
@@ -69,11 +98,26 @@ pub fn run(options: &Options, command: &[OsString]) -> Result<ExitCode, Failure>
         limit: ChosenLimit::choose(options.local, remembered),
         far: options.far.to_string(),
     };
-    let (supervisor, report) = start(options, &subject, &path, name, arguments, &library)?;
+    let (writer, trace) = record.unzip();
+    let program = ToStart { path: &path, name, arguments };
+    let ((mut supervisor, registration), report) =
+        start(options, &subject, &program, &library, writer)?;
+    if let (Some(recorded), Some(trace)) = (supervisor.take_recorded(), trace)
+        && (!options.quiet || recorded.problem.is_some())
+    {
+        eprintln!("{}", recorded.describe(trace));
+    }
     if let (Some(all), Ending::Exited(0)) = (&footprints, &report.ending) {
         remember(all, &identity, arguments, &report, options.quiet);
     }
-    conclude(options, supervisor, &report)
+    conclude(options, (supervisor, registration), &report)
+}
+
+/// A program and how it is started.
+struct ToStart<'a> {
+    path: &'a Path,
+    name: &'a OsStr,
+    arguments: &'a [OsString],
 }
 
 /// A running or ended program with its entry for `farside top`.
@@ -82,19 +126,22 @@ type Run = (Supervisor, Option<Registration>);
 fn start(
     options: &Options,
     subject: &Subject,
-    path: &Path,
-    name: &OsStr,
-    arguments: &[OsString],
+    program: &ToStart<'_>,
     library: &Path,
+    writer: Option<Writer>,
 ) -> Result<(Run, Report), Failure> {
     let own = |what: &str, error: std::io::Error| Failure::own(format!("cannot {what}: {error}"));
     let signals = Signals::take().map_err(|error| own("take over signals", error))?;
-    let members = Members::new().map_err(|error| own("open the control socket", error))?;
+    let mut members = Members::new().map_err(|error| own("open the control socket", error))?;
     let node = start_node(&options.far, signals.inherited())?;
     let control = members.control_name().to_owned();
     let environment = environment(options, subject, library, &control);
+    let ToStart { path, name, arguments } = *program;
     let launch = Launch { path, name, arguments, environment };
     let program = launch.spawn(signals.inherited())?;
+    if let Some(writer) = writer {
+        members.record(program.as_raw() as u32, writer);
+    }
     raise_open_files();
     let run =
         RunFile { supervisor_pid: std::process::id(), control, program: subject.program.clone() };

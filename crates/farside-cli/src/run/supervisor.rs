@@ -15,6 +15,7 @@ use super::members::Members;
 use super::progress::Progress;
 use super::report::{Ending, Report, Subject, signal_name};
 use super::signals::{Event, Signals};
+use crate::record::Recorded;
 
 /// How often a live line is redrawn.
 const REDRAW: Duration = Duration::from_millis(250);
@@ -81,6 +82,11 @@ impl Supervisor {
             self.await_node()?;
         }
         Ok(self.report())
+    }
+
+    /// What has been recorded of the program, if anything was.
+    pub fn take_recorded(&mut self) -> Option<Recorded> {
+        self.members.take_recorded()
     }
 
     /// Whether processes outlive the program.

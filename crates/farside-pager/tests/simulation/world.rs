@@ -65,6 +65,7 @@ fn build(arena: Arena, config: Config, counters: &'static Counters, random: &mut
         limit: Limit::Bytes(config.limit * PAGE as u64),
         exact_prefetch_count: config.exact_prefetch_count,
         tag_seed: config.tag_seed,
+        recorder: None,
     });
     let model = RefCell::new(Model::new(config.region));
     World { config, scheduler, space, store, pager, model }

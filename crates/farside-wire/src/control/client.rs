@@ -44,6 +44,10 @@ pub struct Joined {
     pub session: OwnedFd,
     /// Number of the process within the run, from 0.
     pub index: u32,
+    /// Process id of the supervisor.
+    pub supervisor_pid: u32,
+    /// The [queue](crate::queue) by which the process is to tell what is recorded, if anything is.
+    pub queue: Option<OwnedFd>,
 }
 
 /// Joins the run whose supervisor listens at `name`.
@@ -59,10 +63,18 @@ pub fn join(name: &str, hello: &Hello) -> Result<Joined, ControlError> {
         Message::Refusal(refusal) => return Err(ControlError::Refused(refusal)),
         other => return Err(BadMessage::Kind(other.kind()).into()),
     };
-    let [Some(counters), Some(node), None, None] = descriptors else {
+    let [Some(counters), Some(node), queue, None] = descriptors else {
         return Err(ControlError::NoDescriptors);
     };
-    Ok(Joined { counters, counters_len: welcome.counters_len, node, session, index: welcome.index })
+    Ok(Joined {
+        counters,
+        counters_len: welcome.counters_len,
+        node,
+        session,
+        index: welcome.index,
+        supervisor_pid: welcome.supervisor_pid,
+        queue,
+    })
 }
 
 /// Fetches the figures of the run whose supervisor listens at `name`, as JSON.

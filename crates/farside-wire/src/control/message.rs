@@ -99,7 +99,8 @@ pub struct Hello {
     pub program: ProgramName,
 }
 
-/// The supervisor's answer to [`Hello`]; comes with two descriptors, counters block and node.
+/// The supervisor's answer to [`Hello`]; comes with the descriptors of counters block and node, and
+/// of a queue if the process is to be recorded.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
     /// How many bytes of the counters block may be mapped.

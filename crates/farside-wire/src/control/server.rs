@@ -84,14 +84,19 @@ impl Listener {
         Err(io::Error::new(io::ErrorKind::InvalidData, bad))
     }
 
-    /// Takes a process in.
+    /// Takes a process in. If it is to be recorded, `queue` is what it tells by.
     pub fn welcome(
         session: BorrowedFd<'_>,
         welcome: Welcome,
         counters: BorrowedFd<'_>,
         node: BorrowedFd<'_>,
+        queue: Option<BorrowedFd<'_>>,
     ) -> io::Result<()> {
-        tell(session, &Message::Welcome(welcome), &[counters, node])
+        let message = Message::Welcome(welcome);
+        match queue {
+            Some(queue) => tell(session, &message, &[counters, node, queue]),
+            None => tell(session, &message, &[counters, node]),
+        }
     }
 
     /// Sends a process away.

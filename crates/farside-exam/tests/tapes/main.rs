@@ -1,0 +1,3 @@
+//! Recording real programs, and running them from tapes.
+
+mod record;

@@ -1,0 +1,243 @@
+//! What `farside record` notes of programs whose accesses are known.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use farside_exam::{compile, farside, skipped};
+use farside_trace::{Access, MappingChange, PageId, TraceReader};
+use tempfile::TempDir;
+
+/// Pages of the program's large allocation.
+const PAGES: u64 = 6000;
+
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let (_, path) = PROGRAM.get_or_init(|| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = compile(directory.path(), "patterns.c", &[]);
+        (directory, path)
+    });
+    path
+}
+
+fn record(trace: &Path, options: &[&str], pattern: &str) -> Output {
+    let mut command = Command::new(farside());
+    command.arg("record").args(options).arg("-o").arg(trace).arg("--").arg(program()).arg(pattern);
+    command.output().expect("farside starts")
+}
+
+fn plain(pattern: &str) -> Output {
+    Command::new(program()).arg(pattern).output().expect("the program starts")
+}
+
+/// What is in a trace of the program: the accesses to its large allocation, counted from its first page,
+/// and the names of all regions.
+struct Recorded {
+    accesses: Vec<Access>,
+    names: Vec<String>,
+}
+
+fn recorded(options: &[&str], pattern: &str) -> Recorded {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = directory.path().join("trace.fpt");
+    let output = record(&trace, options, pattern);
+    let expected = plain(pattern);
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.stdout, expected.stdout);
+    read(&trace)
+}
+
+fn read(trace: &Path) -> Recorded {
+    let mut reader = TraceReader::open(trace).expect("a trace");
+    let mut block = farside_trace::Block::default();
+    let (mut all, mut regions, mut names) = (Vec::new(), BTreeMap::new(), Vec::new());
+    while reader.next_block(&mut block).expect("a whole trace") {
+        all.extend_from_slice(&block.accesses);
+        for event in &block.events {
+            if let MappingChange::Appeared(mapping) = &event.change {
+                regions.insert(mapping.first.0, mapping.count);
+                names.push(mapping.name.clone());
+            }
+        }
+    }
+    // The allocation begins at the second page of its region or the first, whichever is on a border.
+    let large = regions
+        .iter()
+        .filter(|(_, count)| **count >= PAGES)
+        .map(|(first, count)| *first..first + count);
+    let counted: Vec<u64> = all.iter().map(|access| access.page.0).collect();
+    let uses =
+        |range: &std::ops::Range<u64>| counted.iter().filter(|page| range.contains(page)).count();
+    let region = large.max_by_key(uses).expect("a region of that size");
+    let first = counted.iter().filter(|page| region.contains(page)).min().copied().unwrap_or(0);
+    let inside = all.into_iter().filter(|access| region.contains(&access.page.0));
+    let accesses = inside.map(|access| Access { page: PageId(access.page.0 - first), ..access });
+    Recorded { accesses: accesses.collect(), names }
+}
+
+/// Pages in the order of their use, without repetitions.
+fn order(accesses: &[Access]) -> Vec<u64> {
+    let mut pages: Vec<u64> = accesses.iter().map(|access| access.page.0).collect();
+    pages.dedup();
+    pages
+}
+
+/// What the pattern `scan` does, and what comes after it.
+fn scanned() -> Vec<u64> {
+    let up = 0..PAGES;
+    let mut pages: Vec<u64> = up
+        .clone()
+        .chain(up.clone().rev())
+        .chain(up.clone().map(|i| i * 7 % PAGES))
+        .chain(up)
+        .collect();
+    pages.dedup();
+    pages
+}
+
+#[test]
+fn every_use_is_noted_in_order_with_microsets_of_one_page() {
+    let found = recorded(&["--microset", "1", "--exact"], "scan");
+    let pages = order(&found.accesses);
+    let expected = scanned();
+    let wrong = pages.iter().zip(&expected).position(|(found, expected)| found != expected);
+    let around = |all: &[u64]| {
+        all[wrong.unwrap_or(5).saturating_sub(5)..].iter().take(10).copied().collect::<Vec<_>>()
+    };
+    assert_eq!((wrong, around(&pages)), (None, around(&expected)));
+    assert_eq!(pages.len(), expected.len());
+}
+
+#[test]
+fn microsets_leave_out_what_comes_again_soon() {
+    let count =
+        |microset: &str| recorded(&["--microset", microset, "--exact"], "few").accesses.len();
+    assert_eq!(count("1"), 500);
+    // The ten pages of a round, and what else the program uses, fit into a microset.
+    assert_eq!(count("512"), 20);
+}
+
+#[test]
+fn a_trace_in_runs_holds_all_pages_in_nearly_the_same_order() {
+    let found = recorded(&[], "scan");
+    let pages = order(&found.accesses);
+    // Each of the four passes is longer than a microset, so that it is noted anew.
+    assert!(
+        (4 * PAGES - 3000..4 * PAGES + 3000).contains(&(pages.len() as u64)),
+        "{}",
+        pages.len()
+    );
+    let mut all = pages.clone();
+    all.sort_unstable();
+    all.dedup();
+    // What lies behind the last page was taken to be used, too.
+    assert!(all.iter().copied().take(PAGES as usize).eq(0..PAGES));
+    assert!(all.len() <= PAGES as usize + 64, "{} different pages", all.len());
+    let (first, expected) = (&pages[..PAGES as usize], scanned());
+    let wrong = first.iter().zip(&expected).filter(|(found, expected)| found != expected).count();
+    assert!(wrong < 300, "{wrong} pages at other places: {:?}", &first[..20]);
+}
+
+#[test]
+fn instructions_that_need_several_pages_get_them() {
+    for microset in ["1", "2", "3"] {
+        let found = recorded(&["--microset", microset, "--exact"], "straddle");
+        assert!(found.accesses.len() > 400);
+    }
+}
+
+#[test]
+fn threads_are_told_apart_by_the_order_in_which_they_were_made() {
+    let found = recorded(&["--microset", "64"], "threads");
+    let mut pages: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    for access in &found.accesses {
+        pages.entry(access.thread).or_default().push(access.page.0);
+    }
+    for thread in 1..=3u64 {
+        let its = &pages[&(thread as u32)];
+        let own = its.iter().filter(|page| **page / 1000 == thread).count();
+        assert!(own >= 5 * 1000, "thread {thread} used its pages {own} times");
+        let strange =
+            its.iter().filter(|page| (1000..4000).contains(*page) && **page / 1000 != thread);
+        assert!(
+            strange.count() < its.len() / 50,
+            "thread {thread} is told to have used others' pages"
+        );
+    }
+}
+
+#[test]
+fn regions_bear_the_same_names_in_every_run() {
+    let names = || recorded(&[], "scan").names;
+    let (first, second) = (names(), names());
+    assert!(!first.is_empty() && first.iter().all(|name| name.starts_with("far:")));
+    assert_eq!(first, second);
+    assert!(!first[0].starts_with("far:0000000000000000"), "{}", first[0]);
+}
+
+#[test]
+fn children_are_not_recorded_and_go_on() {
+    let found = recorded(&[], "child");
+    assert!(order(&found.accesses).len() >= 4 * PAGES as usize);
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let refuse = |arguments: &[&str], words: &str| {
+        let output =
+            Command::new(farside()).arg("record").args(arguments).output().expect("farside starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(words), "no {words:?} in {text}");
+    };
+    let trace = directory.path().join("t.fpt");
+    let trace = trace.to_str().expect("a readable path");
+    refuse(&["--microset", "0", "-o", trace, "--", "true"], "is no number from 1 to 1048576");
+    refuse(&["-o", "/nowhere/t.fpt", "--", "true"], "/nowhere/t.fpt");
+    assert!(!Path::new(trace).exists());
+}
+
+#[test]
+fn a_full_disk_stops_the_recording_and_not_the_program() {
+    let output = record(Path::new("/dev/full"), &["--microset", "1", "--exact"], "scan");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    // The header does not fit either: nothing is started.
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("/dev/full"), "{text}");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let Some(_disk) = SmallDisk::mount(directory.path()) else {
+        skipped("a_full_disk_stops_the_recording_and_not_the_program", "cannot mount a small disk");
+        return;
+    };
+    let trace = directory.path().join("trace.fpt");
+    let output = record(&trace, &["--microset", "1", "--exact"], "shuffle");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert_eq!(output.stdout, plain("shuffle").stdout);
+    assert!(text.contains("holds the first") && text.contains("No space left"), "{text}");
+    let mut reader = TraceReader::open(&trace).expect("a trace");
+    let mut block = farside_trace::Block::default();
+    assert!(reader.next_block(&mut block).expect("a whole block") && !block.accesses.is_empty());
+}
+
+/// A file system that is soon full.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    /// Mounts one at `path`, if this user may.
+    fn mount(path: &'a Path) -> Option<Self> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=256k", "tmpfs"]).arg(path);
+        mount.output().is_ok_and(|output| output.status.success()).then_some(Self(path))
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        // Left behind it is seen by whoever cleans up.
+        let _ = Command::new("umount").arg(self.0).output();
+    }
+}

@@ -1,0 +1,335 @@
+//! Recording which pages the program uses (3PO, section 3.1).
+//!
+//! While a program is recorded, only the current [microset](microset) of one thread is mapped; the frames
+//! of all other pages stay local, unmapped. So every use of a page outside of it faults, and is noted. The
+//! threads take turns: faults of others wait until the microset of the one whose turn it is has ended, or
+//! until it does not fault any more. Nobody finds pages mapped because another thread uses them.
+
+mod microset;
+mod threads;
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use farside_far::FarError;
+use farside_wire::queue::Sender;
+use farside_wire::recording::Told;
+
+use crate::frames::Run;
+use crate::names::{Names, Renamed};
+use crate::pager::{Outcome, Pager, Worker};
+use crate::word::{State, Word};
+use microset::{Microset, Step};
+use threads::Threads;
+
+/// A thread that has not faulted for so long, in nanoseconds, may be waiting for another one.
+const TURN_NS: u64 = 1_000_000;
+
+/// As much longer for each page of its microset: that is what it costs to map these again.
+const PAGE_NS: u64 = 10_000;
+
+/// How a program is recorded.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// Most pages in a microset, at least one.
+    pub microset: usize,
+    /// Whether each page is noted by a fault of its own. If not, streams of neighbouring pages are noted in runs of
+    /// up to a sixteenth of a microset.
+    pub exact: bool,
+}
+
+/// A fault of the program.
+#[derive(Copy, Clone, Debug)]
+pub struct Fault {
+    /// Address of the access.
+    pub addr: usize,
+    /// Whether it was a write.
+    pub write: bool,
+    /// Whether the page is mapped, but write-protected.
+    pub protected: bool,
+    /// Kernel id of the thread.
+    pub thread: u32,
+}
+
+/// What records a process.
+pub struct Recorder {
+    how: Recording,
+    surroundings: Surroundings,
+    off: AtomicBool,
+    notes: Mutex<Notes>,
+}
+
+/// What a recorder asks about the process it is in.
+pub struct Surroundings {
+    /// Whether somebody still reads what is recorded.
+    pub reader_lives: Box<dyn Fn() -> bool + Send + Sync>,
+    /// A name for the place in the program from which the calling thread allocates; 0 if it is not known.
+    pub site: fn() -> u64,
+    /// The kernel's ids of the program's threads.
+    pub threads: fn() -> Vec<u32>,
+    /// The address of the instruction at which a thread waits for a page.
+    pub instruction: fn(u32) -> Option<u64>,
+}
+
+struct Notes {
+    queue: Sender,
+    words: Vec<u64>,
+    threads: Threads<Microset>,
+    names: Names,
+    /// Whose turn it is, when it last faulted.
+    turn: Option<(usize, u64)>,
+    /// The thread that was told of last.
+    told: Option<usize>,
+    /// Faults of threads whose turn it is not.
+    held: VecDeque<Fault>,
+}
+
+impl Recorder {
+    /// A recorder that tells through `queue`.
+    pub fn new(how: Recording, queue: Sender, surroundings: Surroundings) -> Self {
+        let notes = Notes {
+            queue,
+            words: Vec::new(),
+            threads: Threads::default(),
+            names: Names::default(),
+            turn: None,
+            told: None,
+            held: VecDeque::new(),
+        };
+        Self { how, surroundings, off: AtomicBool::new(false), notes: Mutex::new(notes) }
+    }
+
+    fn is_on(&self) -> bool {
+        !self.off.load(Ordering::Acquire)
+    }
+
+    /// Records no more; the process goes on.
+    pub(crate) fn stop(&self) {
+        self.off.store(true, Ordering::Release);
+    }
+
+    /// The number of the thread that the kernel calls `id`.
+    fn number(&self, notes: &mut Notes, id: u32) -> usize {
+        let Recording { microset, exact } = self.how;
+        notes.threads.number(id, self.surroundings.threads, || Microset::new(microset, exact))
+    }
+
+    /// Sends what has been noted.
+    fn send(&self, notes: &mut Notes) {
+        if notes.queue.put(&notes.words, &self.surroundings.reader_lives).is_err() {
+            self.stop();
+        }
+        notes.words.clear();
+    }
+
+    /// Notes that the thread used pages.
+    fn note(&self, notes: &mut Notes, thread: usize, (first, count): (u64, u64), write: bool) {
+        if notes.told.replace(thread) != Some(thread) {
+            Told::Thread(thread as u32).encode(&mut notes.words);
+        }
+        Told::Pages { first, count, write }.encode(&mut notes.words);
+        notes.threads[thread].add(first, count);
+        self.send(notes);
+    }
+}
+
+impl Notes {
+    /// Whether the fault may be served now; else it is held. Whose turn it is is known afterwards.
+    fn may_go_on(&mut self, fault: Fault, thread: usize, now: u64) -> bool {
+        match &mut self.turn {
+            Some((owner, last)) if *owner == thread => *last = now,
+            Some(_) => {
+                self.held.push_back(fault);
+                return false;
+            }
+            None => self.turn = Some((thread, now)),
+        }
+        true
+    }
+}
+
+impl Pager {
+    /// The recorder, while there is one at work.
+    fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_ref().filter(|recorder| recorder.is_on())
+    }
+
+    /// Serves a fault, and notes it if the program is recorded. The caller is inside.
+    pub fn serve(&self, w: &mut Worker, fault: Fault) -> Outcome {
+        match self.recorder() {
+            Some(recorder) if !fault.protected && self.contains(fault.addr) => {
+                self.serve_recorded(w, recorder, fault)
+            }
+            _ => self.fault(w, fault.addr, fault.protected),
+        }
+    }
+
+    fn serve_recorded(&self, w: &mut Worker, recorder: &Recorder, fault: Fault) -> Outcome {
+        let notes = &mut *self.lock(&recorder.notes);
+        let thread = recorder.number(notes, fault.thread);
+        if !notes.may_go_on(fault, thread, self.space.now_ns()) {
+            self.flights.poke();
+            return Ok(());
+        }
+        let page = self.page_of(fault.addr);
+        if matches!(self.table.load(page).state(), State::Resident | State::Foreign) {
+            return self.fault(w, fault.addr, false);
+        }
+        let step =
+            notes.threads[thread].need(page, || (recorder.surroundings.instruction)(fault.thread));
+        if let Some(keep) = step.keep {
+            self.end_microset(w, notes, thread, keep);
+            if keep == 0 && !notes.held.is_empty() {
+                notes.held.push_back(fault);
+                notes.turn = None;
+                return self.take_turns(w, recorder, notes);
+            }
+            // What stays mapped may be used in the next microset, too.
+            let kept = notes.threads[thread].take_kept();
+            for page in kept {
+                recorder.note(notes, thread, (page, 1), false);
+            }
+        }
+        let mapped = self.map_run(w, page, step)?;
+        recorder.note(notes, thread, mapped, fault.write);
+        Ok(())
+    }
+
+    /// Unmaps all of a thread's microset but its last `keep` pages.
+    fn end_microset(&self, w: &mut Worker, notes: &mut Notes, thread: usize, keep: usize) {
+        let pages = notes.threads[thread].end(keep);
+        self.unmap_to_watch(w, &pages);
+    }
+
+    /// Serves a fault that was held, and gives its thread the turn.
+    fn take_turns(&self, w: &mut Worker, recorder: &Recorder, notes: &mut Notes) -> Outcome {
+        let Some(fault) = notes.held.pop_front() else { return Ok(()) };
+        let thread = recorder.number(notes, fault.thread);
+        notes.turn = Some((thread, self.space.now_ns()));
+        let page = self.page_of(fault.addr);
+        if matches!(self.table.load(page).state(), State::Resident | State::Foreign) {
+            return self.fault(w, fault.addr, false);
+        }
+        let step = notes.threads[thread].need(page, || None);
+        let mapped = self.map_run(w, page, step)?;
+        recorder.note(notes, thread, mapped, fault.write);
+        Ok(())
+    }
+
+    /// Gives the turn to a thread that waits for it, if the one that has it has not faulted for long. The
+    /// caller is inside.
+    pub(crate) fn pass_turn(&self, w: &mut Worker) -> Outcome {
+        let Some(recorder) = &self.recorder else { return Ok(()) };
+        let notes = &mut *self.lock(&recorder.notes);
+        if notes.held.is_empty() {
+            return Ok(());
+        }
+        if !recorder.is_on() {
+            while let Some(fault) = notes.held.pop_front() {
+                self.fault(w, fault.addr, fault.protected)?;
+            }
+            return Ok(());
+        }
+        if let Some((owner, last)) = notes.turn {
+            let patience = TURN_NS + PAGE_NS * notes.threads[owner].len() as u64;
+            if self.space.now_ns().saturating_sub(last) < patience {
+                return Ok(());
+            }
+            self.end_microset(w, notes, owner, 0);
+        }
+        self.take_turns(w, recorder, notes)
+    }
+
+    /// In a forked child, which is not recorded.
+    pub(crate) fn leave_recording_to_parent(&self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.stop();
+            // These are faults of the parent's threads.
+            self.lock(&recorder.notes).held.clear();
+        }
+    }
+
+    /// How long the completer may sleep at most, in nanoseconds.
+    pub(crate) fn patience_ns(&self) -> u64 {
+        const LONG_NS: u64 = 1_000_000_000;
+        let Some(recorder) = &self.recorder else { return LONG_NS };
+        if self.lock(&recorder.notes).held.is_empty() { LONG_NS } else { TURN_NS }
+    }
+
+    /// Maps a page, and those of its run that can be mapped with it; returns the lowest, and how many.
+    fn map_run(&self, w: &mut Worker, page: u64, step: Step) -> Result<(u64, u64), FarError> {
+        let run = (self.held_by_program(page, step.run, step.down), step.down);
+        loop {
+            let word = self.table.load(page);
+            match word.state() {
+                State::Untouched | State::Zero => {
+                    let alone = word.state() == State::Zero;
+                    if let Some(word) = self.table.claim(page, word, Word::new(State::Busy)) {
+                        let run = if alone { (1, false) } else { run };
+                        return self.first_touch(w, page, word, run);
+                    }
+                }
+                State::Watched => {
+                    if let Some(mapped) = self.rescue_run(page, run) {
+                        return Ok(mapped);
+                    }
+                }
+                _ => return self.fault(w, self.address(page), false).map(|()| (page, 1)),
+            }
+        }
+    }
+
+    /// Maps a page that was unmapped, and those of its run whose frames lie beside its own; `None` if it is not
+    /// unmapped any more.
+    fn rescue_run(&self, page: u64, (run, down): (u64, bool)) -> Option<(u64, u64)> {
+        let policy = &mut self.lock_policy();
+        let word = self.claim_watched(page, None)?;
+        let mut words = vec![word];
+        for i in 1..run {
+            let (beside, position) = if down {
+                (page - i, word.position().checked_sub(i as u32))
+            } else {
+                (page + i, word.position().checked_add(i as u32))
+            };
+            let Some(word) = position.and_then(|p| self.claim_watched(beside, Some(p))) else {
+                break;
+            };
+            words.push(word);
+        }
+        if down {
+            words.reverse();
+        }
+        let count = words.len() as u64;
+        let first = if down { page + 1 - count } else { page };
+        let start = words[0].position();
+        self.map_frames(first, self.area.address(start), count);
+        self.area.leave_empty(Run { start, count: count as u32 });
+        for (page, word) in (first..).zip(words) {
+            policy.access(word.slot());
+            let mapped = word.in_state(State::Resident).with_position(0);
+            self.publish_absent(page, mapped.with_writable().without_prefetched());
+        }
+        self.wake(first, count);
+        Some((first, count))
+    }
+
+    /// Notes that pages were handed out, given back, or lost their content.
+    pub(crate) fn rename(&self, change: impl FnOnce(&mut Names, u64, &mut dyn FnMut(Renamed))) {
+        let Some(recorder) = self.recorder() else { return };
+        let site = (recorder.surroundings.site)();
+        let notes = &mut *self.lock(&recorder.notes);
+        let words = &mut notes.words;
+        change(&mut notes.names, site, &mut |renamed| told(renamed).encode(words));
+        recorder.send(notes);
+    }
+}
+
+fn told(renamed: Renamed) -> Told {
+    match renamed {
+        Renamed::Appeared { first, count, name, offset } => {
+            Told::Appeared { first, count, site: name.site, nth: name.nth, offset }
+        }
+        Renamed::Vanished { first, count } => Told::Vanished { first, count },
+    }
+}
