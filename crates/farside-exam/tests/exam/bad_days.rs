@@ -233,3 +233,13 @@ fn exit_codes_and_signals_are_the_programs_own() {
         std::env::current_dir().expect("there is one").to_string_lossy()
     );
 }
+
+#[test]
+fn a_limit_beyond_all_memory_is_no_limit() {
+    let mut command = Command::new(farside());
+    command.args(["run", "--quiet", "--local", "64T", "--", "sh", "-c", "echo here"]);
+    let output = command.output().expect("farside starts");
+    let (text, complaint) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!((output.status.code(), &*text, &*complaint), (Some(0), "here\n", ""));
+}
