@@ -128,6 +128,10 @@ struct RunArguments {
     /// their content, as kernels before 6.8 need it.
     #[arg(long, value_name = "HOW")]
     frames: Option<String>,
+    /// Fetch and evict as a tape says that farside plan made. Without --local the limit is the one it was
+    /// planned for; a larger one is made use of.
+    #[arg(long, value_name = "TAPE")]
+    tape: Option<PathBuf>,
     /// Read settings from a TOML file.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -196,7 +200,9 @@ impl RunArguments {
     }
 
     fn options(&self) -> Result<Options, Failure> {
-        Options::gather(self.layer(), self.config.clone())
+        let mut options = Options::gather(self.layer(), self.config.clone())?;
+        options.tape.clone_from(&self.tape);
+        Ok(options)
     }
 }
 

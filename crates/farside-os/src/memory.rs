@@ -178,6 +178,17 @@ pub fn sealed_file(name: &std::ffi::CStr, len: u64) -> Result<OwnedFd> {
     Ok(file)
 }
 
+/// Length of a file in bytes.
+pub fn file_len(file: BorrowedFd<'_>) -> Result<u64> {
+    // SAFETY: a zeroed structure is valid, and the call fills it for a descriptor that is open.
+    let (result, len) = unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        (libc::fstat(file.as_raw_fd(), &raw mut stat), stat.st_size)
+    };
+    check(i64::from(result), "fstat", "shared memory")?;
+    Ok(u64::try_from(len).unwrap_or(0))
+}
+
 /// Reads exactly `buf.len()` bytes at `offset` of `file`.
 pub fn read_at(
     file: BorrowedFd<'_>,

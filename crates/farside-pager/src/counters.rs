@@ -108,6 +108,10 @@ counters! {
     move_fallbacks,
     /// Pages that could not be evicted when their turn came because the kernel held them.
     pinned_pages,
+    /// Faults that told a tape's follower where the program is.
+    tape_met,
+    /// Faults on pages of a tape that it did not expect then.
+    tape_missed,
     /// Level: pages held by the far store for this process.
     far_pages,
     /// Times this process forked.

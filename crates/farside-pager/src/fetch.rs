@@ -32,7 +32,9 @@ impl Pager {
         let started = self.space.now_ns();
         Counters::add(&self.counters.demand_faults, 1);
         let mut plan = PrefetchPlan::new();
-        self.lock_prefetcher().fault(PageId(page), FaultKind::Demand, &mut plan);
+        if !self.follows_tape() {
+            self.lock_prefetcher().fault(PageId(page), FaultKind::Demand, &mut plan);
+        }
         let follows = plan.runs().next().is_some_and(|run| run.first.0 == page + 1);
         let outcome = if plan.is_empty() {
             self.fetch_single(w, page)
@@ -91,7 +93,7 @@ impl Pager {
     }
 
     /// Takes ownership of far pages from `first` on, at most `most`, as long as they lie side by side.
-    fn claim_far(&self, first: u64, most: u64, busy: Word) -> u64 {
+    pub(crate) fn claim_far(&self, first: u64, most: u64, busy: Word) -> u64 {
         let most = most.min(self.table.pages().saturating_sub(first));
         let mut count = 0;
         while count < most {
@@ -199,15 +201,16 @@ impl Pager {
             self.budget.give(count);
             return Err(error);
         }
-        self.land(w.bounce(count as usize), first, demanded);
+        let keep = self.pages_to_watch(count, demanded);
+        self.land(w.bounce(count as usize), first, demanded, keep);
         Ok(())
     }
 
-    /// Ends the fetch of owned pages whose content has arrived in local memory.
-    fn land(&self, bytes: &[u8], first: u64, demanded: Option<u64>) {
+    /// Ends the fetch of owned pages whose content has arrived in local memory; the last `keep` stay unmapped.
+    fn land(&self, bytes: &[u8], first: u64, demanded: Option<u64>, keep: u64) {
         let count = (bytes.len() / PAGE) as u64;
         self.count_fetched(count, demanded, first);
-        let watched = (0..self.pages_to_watch(count, demanded))
+        let watched = (0..keep)
             .take_while(|i| self.keep_unmapped(bytes, first, count - 1 - i))
             .count() as u64;
         let mapped = count - watched;
@@ -243,8 +246,18 @@ impl Pager {
             self.area.add_spare(run);
             return Err(error);
         }
-        self.count_fetched(count, demanded, first);
         let keep = self.pages_to_watch(count, demanded);
+        self.land_frames(first, run, demanded, keep);
+        Ok(())
+    }
+
+    /// Ends the fetch of owned pages whose content has arrived in frames; the last `keep` stay unmapped.
+    fn land_frames(&self, first: u64, run: Run, demanded: Option<u64>, keep: u64) {
+        let count = u64::from(run.count);
+        let src = self.area.address(run.start);
+        // SAFETY: these frames are out of the program's reach, and ours.
+        let bytes = unsafe { bytes_at(src, count as usize * PAGE) };
+        self.count_fetched(count, demanded, first);
         let mapped = count - keep;
         if mapped > 0 {
             let protect = self.writes.protect_next(mapped);
@@ -259,7 +272,6 @@ impl Pager {
         for i in mapped..count {
             self.publish_watched(first + i, run.start + i as u32);
         }
-        Ok(())
     }
 
     /// Ends the transition of `count` mapped pages, of which the first `protected` are write-protected.
@@ -347,7 +359,7 @@ impl Pager {
         }
         if count > 0 {
             match self.store.begin_read(first, count as u32) {
-                Ok(ticket) => self.flights.start(Flight { ticket }),
+                Ok(ticket) => self.flights.start(Flight { ticket, frames: None, keep: None }),
                 Err(error) => return self.restore_far(first, count, error).map(|()| None),
             }
         }
@@ -359,6 +371,9 @@ impl Pager {
     pub fn work_ahead(&self, w: &mut Worker) -> Result<bool, FarError> {
         let _inside = self.enter();
         self.pass_turn(w)?;
+        if self.follow_tape(w)? {
+            return Ok(true);
+        }
         match self.flights.take_oldest() {
             Some(flight) => self.complete(w, flight).map(|()| true),
             None => self.follow_advice(w),
@@ -368,10 +383,24 @@ impl Pager {
     /// Completes a flight taken from the list: waits for its data and maps it.
     pub fn complete(&self, w: &mut Worker, flight: Flight) -> Outcome {
         let (first, count) = (flight.ticket.first, u64::from(flight.ticket.count));
+        let keep = flight.keep.unwrap_or_else(|| self.pages_to_watch(count, None));
+        if let Some(run) = flight.frames {
+            // SAFETY: taken frames are out of the program's reach, and these are the flight's.
+            let bytes = unsafe { bytes_at(self.area.address(run.start), count as usize * PAGE) };
+            if let Err(error) = self.store.finish_read(flight.ticket, bytes) {
+                self.area.add_spare(run);
+                for page in first..first + count {
+                    self.publish_absent(page, Word::new(State::Far).with_stored());
+                }
+                return Err(error);
+            }
+            self.land_frames(first, run, None, keep);
+            return Ok(());
+        }
         if let Err(error) = self.store.finish_read(flight.ticket, w.bounce(count as usize)) {
             return self.restore_far(first, count, error);
         }
-        self.land(w.bounce(count as usize), first, None);
+        self.land(w.bounce(count as usize), first, None, keep);
         Ok(())
     }
 }

@@ -7,11 +7,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use farside_far::Ticket;
 use farside_os::thread::{futex_wait, futex_wake};
 
+use crate::frames::Run;
+
 /// A run of pages on its way, for which frames are already reserved.
 #[derive(Copy, Clone, Debug)]
 pub struct Flight {
     /// The read.
     pub ticket: Ticket,
+    /// Frames that the pages are read into, if they are not copied.
+    pub frames: Option<Run>,
+    /// How many of the last pages stay unmapped, if not as many as usual.
+    pub keep: Option<u64>,
 }
 
 impl Flight {

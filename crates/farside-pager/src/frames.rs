@@ -159,6 +159,11 @@ impl FrameArea {
         (spare, inner.taken.iter().map(|word| u64::from(word.count_ones())).sum())
     }
 
+    /// How many spare frames there are.
+    pub fn spare_count(&self) -> u64 {
+        self.lock().spare.iter().map(|run| u64::from(run.count)).sum()
+    }
+
     /// Takes up to `want` spare frames that lie side by side; `None` if there are none.
     pub fn take_spare(&self, want: u32) -> Option<Run> {
         let mut inner = self.lock();

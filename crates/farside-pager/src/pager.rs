@@ -19,6 +19,7 @@ use crate::frames::{Budget, FrameArea};
 use crate::gate::Gate;
 use crate::record::Recorder;
 use crate::region::FreeRanges;
+use crate::replay::Replay;
 use crate::settings::{LEAST_LIMIT, Limit};
 use crate::table::PageTable;
 use crate::word::{State, Word};
@@ -51,6 +52,8 @@ pub struct Parts {
     pub tag_seed: u64,
     /// What records the program's accesses, if they are to be recorded.
     pub recorder: Option<Recorder>,
+    /// What has the program follow a tape, if there is one.
+    pub replay: Option<Replay>,
 }
 
 /// The far region and everything that decides about its pages.
@@ -81,6 +84,7 @@ pub struct Pager {
     /// Runs prefetched, for sampling.
     pub(crate) runs: AtomicU64,
     pub(crate) recorder: Option<Recorder>,
+    pub(crate) replay: Option<Replay>,
     limit: Limit,
     touched: AtomicU64,
 }
@@ -140,6 +144,7 @@ impl Pager {
             tag_seed: parts.tag_seed,
             runs: AtomicU64::new(0),
             recorder: parts.recorder,
+            replay: parts.replay,
             limit: parts.limit,
             touched: AtomicU64::new(0),
         }

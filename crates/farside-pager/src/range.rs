@@ -182,7 +182,10 @@ impl Pager {
             for page in first..first + u64::from(flight.ticket.count) {
                 self.publish_absent(page, Word::new(State::Far).with_stored());
             }
-            self.budget.give(u64::from(flight.ticket.count));
+            match flight.frames {
+                Some(run) => self.area.add_spare(run),
+                None => self.budget.give(u64::from(flight.ticket.count)),
+            }
             return;
         }
         self.space.rest(RETRY_NS);

@@ -150,6 +150,24 @@ impl Pager {
         self.evict(&mut w.scratch).map(drop)
     }
 
+    /// Evicts those of `pages`, no more than a batch, that are here, whatever the policy thinks of them.
+    pub(crate) fn evict_pages(&self, w: &mut Worker, pages: &[u64]) -> Result<(), FarError> {
+        let _alone = self.lock(&self.reclaiming);
+        {
+            let mut policy = self.lock_policy();
+            for &page in pages {
+                let word = self.table.load(page);
+                if matches!(word.state(), State::Resident | State::Watched)
+                    && let Some(word) = self.table.claim(page, word, Word::new(State::Busy))
+                {
+                    policy.remove(word.slot());
+                    w.scratch.victims.push(Owned { page, word });
+                }
+            }
+        }
+        self.evict(&mut w.scratch).map(drop)
+    }
+
     /// Asks the policy, and takes ownership of the pages it names.
     fn choose(&self, scratch: &mut Scratch, batch: usize) {
         let busy = Word::new(State::Busy);

@@ -11,11 +11,13 @@ use farside_os::{OsError, thread};
 use farside_policy::{prefetch, replacement};
 use farside_wire::pool::MAX_PAGES;
 use farside_wire::queue::Sender;
+use farside_wire::tape_image::Image;
 use thiserror::Error;
 
 use crate::counters::{Counters, MAGIC};
 use crate::pager::{Pager, Parts};
 use crate::record::{Recorder, Surroundings};
+use crate::replay::Replay;
 use crate::service::{Service, ThreadHook};
 use crate::settings::{BadSetting, Settings, env};
 use crate::table::PageTable;
@@ -79,15 +81,23 @@ fn recorder(
     Ok(Some(Recorder::new(how, Sender::open(queue.as_fd())?, surroundings)))
 }
 
+/// Makes what follows the tape, if there is one.
+fn replay(tape: Option<OwnedFd>, hooks: Hooks) -> Result<Option<Replay>, OsError> {
+    let Some(tape) = tape else { return Ok(None) };
+    let threads = || thread::all_but(RUNTIME);
+    Ok(Some(Replay::new(Image::open(tape.as_fd())?, hooks.site, threads)))
+}
+
 /// Sets up the far region and starts serving it.
 ///
 /// `store` makes the far store for a region of the given number of pages. `reader` is told what is recorded, if
-/// the settings say that something is.
+/// the settings say that something is; `tape` is the image of the tape to follow.
 pub fn start(
     settings: &Settings,
     counters: &'static Counters,
     store: impl FnOnce(u64) -> Result<Box<dyn FarStore>, FarError>,
     reader: Option<Reader>,
+    tape: Option<OwnedFd>,
     hooks: Hooks,
 ) -> Result<&'static Service, StartError> {
     let unknown = |name, value: &str, reason| BadSetting { name, value: value.into(), reason };
@@ -120,6 +130,7 @@ pub fn start(
         exact_prefetch_count: settings.exact_prefetch_count,
         tag_seed: u64::from_ne_bytes(tag_seed),
         recorder: recorder(settings, reader, hooks)?,
+        replay: replay(tape, hooks)?,
     });
     counters.magic.store(MAGIC, std::sync::atomic::Ordering::Release);
     let service: &'static Service =

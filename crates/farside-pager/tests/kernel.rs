@@ -28,7 +28,7 @@ fn started(settings: &Settings, url: &str) -> Result<&'static Service, String> {
         let store = Embedded::connect(client, &url, pages)?;
         Ok(Box::new(store) as Box<dyn FarStore>)
     };
-    farside_pager::start(settings, counters, store, None, Hooks { thread: || (), site: || 0 })
+    farside_pager::start(settings, counters, store, None, None, Hooks { thread: || (), site: || 0 })
         .map_err(|e| e.to_string())
 }
 

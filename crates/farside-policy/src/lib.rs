@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batches;
+pub mod follow;
 pub mod forecast;
 pub mod prefetch;
 pub mod replacement;

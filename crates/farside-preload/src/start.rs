@@ -63,9 +63,13 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         Embedded::connect(joined.node, &url, pages)
             .map(|store| Box::new(store) as Box<dyn FarStore>)
     };
-    let reader = joined.queue.map(|queue| Reader { queue, pid: joined.supervisor_pid });
+    let (queue, tape) = match settings.record {
+        Some(_) => (joined.companion, None),
+        None => (None, joined.companion),
+    };
+    let reader = queue.map(|queue| Reader { queue, pid: joined.supervisor_pid });
     let hooks = Hooks { thread: thread::join_runtime, site: site::of_caller };
-    let service = farside_pager::start(&settings, counters, store, reader, hooks)
+    let service = farside_pager::start(&settings, counters, store, reader, tape, hooks)
         .map_err(|error| error.to_string())?;
     far::open(service);
     Ok(())

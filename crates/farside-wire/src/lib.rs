@@ -4,3 +4,4 @@ pub mod control;
 pub mod pool;
 pub mod queue;
 pub mod recording;
+pub mod tape_image;

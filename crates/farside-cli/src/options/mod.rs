@@ -37,6 +37,8 @@ pub struct Options {
     pub move_frames: bool,
     /// How the program is recorded, if it is.
     pub record: Option<Recording>,
+    /// The tape that the program follows, if there is one.
+    pub tape: Option<PathBuf>,
     /// File for the statistics.
     pub stats: Option<PathBuf>,
     /// Whether the summary is left out.
@@ -83,6 +85,7 @@ impl Options {
             exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
             move_frames: frames(layer.frames.as_ref())?,
             record: None,
+            tape: None,
             stats: layer.stats.as_ref().map(|given| given.text.clone().into()),
             quiet: switch(layer.quiet.as_ref())?,
             progress: switch(layer.progress.as_ref())?,

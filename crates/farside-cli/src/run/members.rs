@@ -71,6 +71,25 @@ enum Next {
     Close,
 }
 
+/// What goes with a process.
+#[derive(Debug)]
+pub enum Companion {
+    /// What it does is recorded.
+    Writer(Writer),
+    /// It follows a tape.
+    Tape(OwnedFd),
+}
+
+impl Companion {
+    /// The process, or what it has become, begins; returns what it gets.
+    fn begin(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Writer(writer) => writer.begin(),
+            Self::Tape(image) => image.as_fd(),
+        }
+    }
+}
+
 /// All processes of a run.
 #[derive(Debug)]
 pub struct Members {
@@ -80,7 +99,7 @@ pub struct Members {
     sessions: Vec<Session>,
     ended: Figures,
     joined: u32,
-    recorded: Option<(u32, Writer)>,
+    accompanied: Option<(u32, Companion)>,
 }
 
 impl Members {
@@ -92,18 +111,21 @@ impl Members {
             sessions: Vec::new(),
             ended: Figures::default(),
             joined: 0,
-            recorded: None,
+            accompanied: None,
         })
     }
 
-    /// Records what the process `pid` does, and what it becomes by exec.
-    pub fn record(&mut self, pid: u32, writer: Writer) {
-        self.recorded = Some((pid, writer));
+    /// Records what the process `pid` does, and what it becomes by exec, or has it follow a tape.
+    pub fn accompany(&mut self, pid: u32, companion: Companion) {
+        self.accompanied = Some((pid, companion));
     }
 
     /// What has been recorded; nothing more will be.
     pub fn take_recorded(&mut self) -> Option<Recorded> {
-        self.recorded.take().and_then(|(_, writer)| writer.finish())
+        match self.accompanied.take()? {
+            (_, Companion::Writer(writer)) => writer.finish(),
+            (_, Companion::Tape(_)) => None,
+        }
     }
 
     /// The name that processes connect to.
@@ -187,9 +209,10 @@ impl Members {
         match Listener::arrival(socket) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Next::Stay,
             Ok(Arrival::Process(hello)) if !known => {
-                let its = |(pid, _): &&(u32, Writer)| *pid == hello.pid && hello.fork_of.is_none();
-                let queue = self.recorded.as_ref().filter(its).map(|(_, writer)| writer.begin());
-                match admit(socket, &hello, link, self.joined, queue) {
+                let its =
+                    |(pid, _): &&(u32, Companion)| *pid == hello.pid && hello.fork_of.is_none();
+                let companion = self.accompanied.as_ref().filter(its).map(|(_, it)| it.begin());
+                match admit(socket, &hello, link, self.joined, companion) {
                     Some(block) => {
                         self.joined += 1;
                         self.sessions[index].block = Some(block);
@@ -216,7 +239,7 @@ fn admit(
     hello: &Hello,
     link: Option<BorrowedFd<'_>>,
     index: u32,
-    queue: Option<BorrowedFd<'_>>,
+    companion: Option<BorrowedFd<'_>>,
 ) -> Option<Block> {
     let refuse = |refusal| {
         // If it cannot be told it is gone.
@@ -232,7 +255,7 @@ fn admit(
         return refuse(Refusal::NodeGone);
     }
     let welcome = Welcome { counters_len: BLOCK as u32, index, supervisor_pid: std::process::id() };
-    match Listener::welcome(socket, welcome, counters.as_fd(), client.as_fd(), queue) {
+    match Listener::welcome(socket, welcome, counters.as_fd(), client.as_fd(), companion) {
         Ok(()) => Some(block),
         Err(_) => None,
     }

@@ -13,6 +13,7 @@ mod registry;
 mod report;
 mod signals;
 mod supervisor;
+mod tape;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -34,18 +35,20 @@ use crate::options::Options;
 use crate::record::Writer;
 use crate::{Failure, doctor};
 use children::{raise_open_files, start_node};
-use members::Members;
+use members::{Companion, Members};
 use progress::Progress;
 use registry::Registration;
 use signals::Inherited;
 pub(crate) use signals::{Event, Signals, die_by};
 use supervisor::Supervisor;
 pub(crate) use supervisor::complain;
+use tape::Tape;
 
 /// Runs `command`, program and arguments, and returns its exit code. Nothing is started unless
 /// everything that can be checked beforehand is in order.
 pub fn run(options: &Options, command: &[OsString]) -> Result<ExitCode, Failure> {
-    run_with(options, command, None)
+    let tape = options.tape.as_deref().map(Tape::open).transpose()?;
+    run_with(options, command, tape.map_or(Along::Alone, Along::Tape))
 }
 
 /// As [`run`], and `writer` writes down into the trace at the path what the program does.
@@ -55,7 +58,15 @@ pub fn run_recorded(
     writer: Writer,
     trace: &Path,
 ) -> Result<ExitCode, Failure> {
-    run_with(options, command, Some((writer, trace)))
+    run_with(options, command, Along::Writer(writer, trace))
+}
+
+/// What goes along with the program.
+enum Along<'a> {
+    Alone,
+    /// What it does is written into the trace of that path.
+    Writer(Writer, &'a Path),
+    Tape(Tape),
 }
 
 /// Says why a program could not be recorded, before anything is made for it.
@@ -71,7 +82,7 @@ pub fn check(command: &[OsString]) -> Result<(), Failure> {
 fn run_with(
     options: &Options,
     command: &[OsString],
-    record: Option<(Writer, &Path)>,
+    along: Along<'_>,
 ) -> Result<ExitCode, Failure> {
     let Some((name, arguments)) = command.split_first() else {
         return Err(Failure::usage("no program given"));
@@ -92,16 +103,28 @@ fn run_with(
     let footprints = Footprints::of_user();
     let identity = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
     let remembered = footprints.as_ref().and_then(|all| all.recall(&identity, arguments));
+    let planned = || match &along {
+        Along::Tape(tape) => Some(tape.local()),
+        _ => None,
+    };
     let subject = Subject {
         program: name.to_string_lossy().into_owned(),
         arguments: arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
-        limit: ChosenLimit::choose(options.local, remembered),
+        limit: ChosenLimit::choose(options.local.or_else(planned), remembered),
         far: options.far.to_string(),
     };
-    let (writer, trace) = record.unzip();
+    let (companion, trace) = match along {
+        Along::Alone => (None, None),
+        Along::Writer(writer, trace) => (Some(Companion::Writer(writer)), Some(trace)),
+        Along::Tape(tape) => {
+            let limit = subject.limit.for_process();
+            tape.check(limit)?;
+            (Some(Companion::Tape(tape.image(limit)?)), None)
+        }
+    };
     let program = ToStart { path: &path, name, arguments };
     let ((mut supervisor, registration), report) =
-        start(options, &subject, &program, &library, writer)?;
+        start(options, &subject, &program, &library, companion)?;
     if let (Some(recorded), Some(trace)) = (supervisor.take_recorded(), trace)
         && (!options.quiet || recorded.problem.is_some())
     {
@@ -128,7 +151,7 @@ fn start(
     subject: &Subject,
     program: &ToStart<'_>,
     library: &Path,
-    writer: Option<Writer>,
+    companion: Option<Companion>,
 ) -> Result<(Run, Report), Failure> {
     let own = |what: &str, error: std::io::Error| Failure::own(format!("cannot {what}: {error}"));
     let signals = Signals::take().map_err(|error| own("take over signals", error))?;
@@ -139,8 +162,8 @@ fn start(
     let ToStart { path, name, arguments } = *program;
     let launch = Launch { path, name, arguments, environment };
     let program = launch.spawn(signals.inherited())?;
-    if let Some(writer) = writer {
-        members.record(program.as_raw() as u32, writer);
+    if let Some(companion) = companion {
+        members.accompany(program.as_raw() as u32, companion);
     }
     raise_open_files();
     let run =

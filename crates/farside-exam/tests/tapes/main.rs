@@ -1,3 +1,4 @@
 //! Recording real programs, and running them from tapes.
 
+mod follow;
 mod record;

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// Pages of the program's large allocation.
 const PAGES: u64 = 6000;
 
-fn program() -> &'static Path {
+pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     let (_, path) = PROGRAM.get_or_init(|| {
         let directory = tempfile::tempdir().expect("a temporary directory");
@@ -22,13 +22,13 @@ fn program() -> &'static Path {
     path
 }
 
-fn record(trace: &Path, options: &[&str], pattern: &str) -> Output {
+pub fn record(trace: &Path, options: &[&str], pattern: &str) -> Output {
     let mut command = Command::new(farside());
     command.arg("record").args(options).arg("-o").arg(trace).arg("--").arg(program()).arg(pattern);
     command.output().expect("farside starts")
 }
 
-fn plain(pattern: &str) -> Output {
+pub fn plain(pattern: &str) -> Output {
     Command::new(program()).arg(pattern).output().expect("the program starts")
 }
 

@@ -6,7 +6,6 @@
 //! until it does not fault any more. Nobody finds pages mapped because another thread uses them.
 
 mod microset;
-mod threads;
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -19,9 +18,9 @@ use farside_wire::recording::Told;
 use crate::frames::Run;
 use crate::names::{Names, Renamed};
 use crate::pager::{Outcome, Pager, Worker};
+use crate::threads::Threads;
 use crate::word::{State, Word};
 use microset::{Microset, Step};
-use threads::Threads;
 
 /// A thread that has not faulted for so long, in nanoseconds, may be waiting for another one.
 const TURN_NS: u64 = 1_000_000;
@@ -161,7 +160,12 @@ impl Pager {
             Some(recorder) if !fault.protected && self.contains(fault.addr) => {
                 self.serve_recorded(w, recorder, fault)
             }
-            _ => self.fault(w, fault.addr, fault.protected),
+            _ => {
+                if !fault.protected && self.contains(fault.addr) {
+                    self.meet(fault);
+                }
+                self.fault(w, fault.addr, fault.protected)
+            }
         }
     }
 
@@ -316,7 +320,7 @@ impl Pager {
 
     /// Notes that pages were handed out, given back, or lost their content.
     pub(crate) fn rename(&self, change: impl FnOnce(&mut Names, u64, &mut dyn FnMut(Renamed))) {
-        let Some(recorder) = self.recorder() else { return };
+        let Some(recorder) = self.recorder() else { return self.rebind(change) };
         let site = (recorder.surroundings.site)();
         let notes = &mut *self.lock(&recorder.notes);
         let words = &mut notes.words;

@@ -66,6 +66,7 @@ fn build(arena: Arena, config: Config, counters: &'static Counters, random: &mut
         exact_prefetch_count: config.exact_prefetch_count,
         tag_seed: config.tag_seed,
         recorder: None,
+        replay: None,
     });
     let model = RefCell::new(Model::new(config.region));
     World { config, scheduler, space, store, pager, model }

@@ -46,8 +46,9 @@ pub struct Joined {
     pub index: u32,
     /// Process id of the supervisor.
     pub supervisor_pid: u32,
-    /// The [queue](crate::queue) by which the process is to tell what is recorded, if anything is.
-    pub queue: Option<OwnedFd>,
+    /// The [queue](crate::queue) by which the process is to tell what is recorded, or the
+    /// [tape](crate::tape_image) it is to follow; its settings say which.
+    pub companion: Option<OwnedFd>,
 }
 
 /// Joins the run whose supervisor listens at `name`.
@@ -63,7 +64,7 @@ pub fn join(name: &str, hello: &Hello) -> Result<Joined, ControlError> {
         Message::Refusal(refusal) => return Err(ControlError::Refused(refusal)),
         other => return Err(BadMessage::Kind(other.kind()).into()),
     };
-    let [Some(counters), Some(node), queue, None] = descriptors else {
+    let [Some(counters), Some(node), companion, None] = descriptors else {
         return Err(ControlError::NoDescriptors);
     };
     Ok(Joined {
@@ -73,7 +74,7 @@ pub fn join(name: &str, hello: &Hello) -> Result<Joined, ControlError> {
         session,
         index: welcome.index,
         supervisor_pid: welcome.supervisor_pid,
-        queue,
+        companion,
     })
 }
 

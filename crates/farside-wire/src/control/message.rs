@@ -100,7 +100,7 @@ pub struct Hello {
 }
 
 /// The supervisor's answer to [`Hello`]; comes with the descriptors of counters block and node, and
-/// of a queue if the process is to be recorded.
+/// of a queue if the process is to be recorded, or of a tape if it is to follow one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
     /// How many bytes of the counters block may be mapped.

@@ -84,17 +84,18 @@ impl Listener {
         Err(io::Error::new(io::ErrorKind::InvalidData, bad))
     }
 
-    /// Takes a process in. If it is to be recorded, `queue` is what it tells by.
+    /// Takes a process in. `companion` is what it tells by if it is to be recorded, or the tape it is to
+    /// follow.
     pub fn welcome(
         session: BorrowedFd<'_>,
         welcome: Welcome,
         counters: BorrowedFd<'_>,
         node: BorrowedFd<'_>,
-        queue: Option<BorrowedFd<'_>>,
+        companion: Option<BorrowedFd<'_>>,
     ) -> io::Result<()> {
         let message = Message::Welcome(welcome);
-        match queue {
-            Some(queue) => tell(session, &message, &[counters, node, queue]),
+        match companion {
+            Some(companion) => tell(session, &message, &[counters, node, companion]),
             None => tell(session, &message, &[counters, node]),
         }
     }

@@ -1,0 +1,177 @@
+//! Programs that follow tapes: their results are those of a plain run, whatever the tape says.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use farside_exam::farside;
+use farside_sim::plan::{PlanError, PlanOptions, PlanPolicy, Planner, Survey};
+use farside_trace::tape::{Step, TapeError, TapeInfo, TapeWriter};
+use farside_trace::{Block, TraceReader};
+
+use crate::record::{plain, program, record};
+
+#[derive(Debug)]
+enum Problem {
+    Plan,
+    Tape,
+}
+
+impl From<PlanError> for Problem {
+    fn from(_: PlanError) -> Self {
+        Self::Plan
+    }
+}
+
+impl From<TapeError> for Problem {
+    fn from(_: TapeError) -> Self {
+        Self::Tape
+    }
+}
+
+/// Plans a trace for a share of its footprint; returns how many pages are to be fetched.
+fn plan(trace: &Path, policy: PlanPolicy, percent: u64, tape: &Path) -> u64 {
+    let mut block = Block::default();
+    let mut survey = Survey::new();
+    let mut reader = TraceReader::open(trace).expect("a trace");
+    while reader.next_block(&mut block).expect("a whole trace") {
+        survey.feed(&block).expect("a trace that can be planned");
+    }
+    let footprint = survey.finish();
+    let local_pages = footprint.peak * percent / 100;
+    let (capacity, threads) = (local_pages - 500, footprint.threads.len() as u32);
+    let name = policy.name().to_owned();
+    let info = TapeInfo {
+        policy: name,
+        capacity,
+        local_pages,
+        microset: 64,
+        threads,
+        ..TapeInfo::default()
+    };
+    let mut writer = TapeWriter::create(tape, &info).expect("room");
+    let options = PlanOptions { policy, capacities: vec![capacity], threads, microset: 64 };
+    let mut planner = Planner::new(&options).expect("a plan");
+    let mut sink = |_: usize, thread: u32, steps: &[Step]| -> Result<(), Problem> {
+        steps.iter().try_for_each(|step| writer.push(thread, *step).map_err(Problem::from))
+    };
+    let mut reader = TraceReader::open(trace).expect("a trace");
+    while reader.next_block(&mut block).expect("a whole trace") {
+        planner.feed(&block, &mut sink).expect("a plan");
+    }
+    let regions = planner.finish(&mut sink).expect("a plan");
+    regions.into_iter().for_each(|region| writer.region(region).expect("room"));
+    writer.finish().expect("room").total().fetches
+}
+
+fn run(arguments: &[&str], pattern: &str, stats: &Path) -> (Output, serde_json::Value) {
+    let mut command = Command::new(farside());
+    command.args(["run", "--quiet", "--stats"]).arg(stats).args(arguments);
+    command.arg("--").arg(program()).arg(pattern);
+    let output = command.output().expect("farside starts");
+    let text = std::fs::read_to_string(stats).expect("statistics");
+    (output, serde_json::from_str(&text).expect("JSON"))
+}
+
+fn counter(stats: &serde_json::Value, name: &str) -> u64 {
+    fn find(value: &serde_json::Value, name: &str) -> Option<u64> {
+        let object = value.as_object()?;
+        let here = object.get(name).and_then(serde_json::Value::as_u64);
+        here.or_else(|| object.values().find_map(|value| find(value, name)))
+    }
+    find(stats, name).unwrap_or_else(|| panic!("no {name} in the statistics"))
+}
+
+/// What came of following a tape.
+struct Followed {
+    /// Pages on the tape to fetch.
+    planned: u64,
+    /// Pages fetched.
+    fetched: u64,
+    /// Faults that were where the tape says.
+    met: u64,
+}
+
+/// Runs `pattern` with a tape that was planned from `recorded`.
+fn follow(recorded: &str, pattern: &str, policy: PlanPolicy, arguments: &[&str]) -> Followed {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| directory.path().join(name);
+    let output = record(&at("trace.fpt"), &["--microset", "64"], recorded);
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    let tape = at("planned.tape");
+    let planned = plan(&at("trace.fpt"), policy, 30, &tape);
+    let mut all = vec!["--tape", tape.to_str().expect("a readable path")];
+    all.extend(arguments);
+    let (output, stats) = run(&all, pattern, &at("stats.json"));
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.stdout, plain(pattern).stdout);
+    assert!(counter(&stats, "resident_peak_bytes") <= counter(&stats, "limit_bytes"));
+    let fetched = counter(&stats, "fetched_bytes") / 4096;
+    Followed { planned, fetched, met: counter(&stats, "tape_met") }
+}
+
+#[test]
+fn what_is_fetched_is_what_was_planned() {
+    for policy in [PlanPolicy::Lru, PlanPolicy::Min] {
+        let followed = follow("scan", "scan", policy, &[]);
+        let (fetched, planned) = (followed.fetched, followed.planned);
+        // A thread that is faster than its follower demands what is planned.
+        assert!(
+            fetched < planned + planned / 5 + 500,
+            "{policy:?}: {fetched} instead of {planned}"
+        );
+        assert!(followed.met > 50, "{policy:?}: the place was told {} times", followed.met);
+    }
+}
+
+#[test]
+fn more_memory_than_planned_for_is_made_use_of() {
+    follow("scan", "scan", PlanPolicy::Min, &["--local", "12M"]);
+    follow("scan", "scan", PlanPolicy::Lru, &["--local", "12M"]);
+}
+
+#[test]
+fn a_slow_network_changes_no_result() {
+    follow("scan", "scan", PlanPolicy::Min, &["--far", "embedded:latency=50us,bandwidth=10gbit"]);
+}
+
+#[test]
+fn threads_follow_tapes_of_their_own() {
+    follow("threads", "threads", PlanPolicy::Min, &[]);
+}
+
+#[test]
+fn a_program_that_does_something_else_is_not_harmed() {
+    follow("scan", "shuffle", PlanPolicy::Min, &[]);
+    follow("shuffle", "scan", PlanPolicy::Lru, &[]);
+    follow("few", "straddle", PlanPolicy::Min, &["--local", "8M"]);
+}
+
+#[test]
+fn children_follow_no_tape() {
+    follow("child", "child", PlanPolicy::Min, &[]);
+}
+
+#[test]
+fn tapes_that_cannot_be_followed_are_refused() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| directory.path().join(name);
+    record(&at("trace.fpt"), &[], "scan");
+    plan(&at("trace.fpt"), PlanPolicy::Lru, 50, &at("good.tape"));
+    let refuse = |arguments: &[&str], words: &str| {
+        let mut command = Command::new(farside());
+        command.arg("run").args(arguments).args(["--", "echo", "started"]);
+        let output = command.output().expect("farside starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{text}");
+        assert!(text.contains(words), "no {words:?} in {text}");
+    };
+    let good = at("good.tape");
+    let good = good.to_str().expect("a readable path");
+    refuse(&["--tape", "/nowhere.tape"], "/nowhere.tape");
+    refuse(&["--tape", good, "--local", "2M"], "the tape is planned for");
+    let mut bytes = std::fs::read(good).expect("the tape");
+    bytes.truncate(bytes.len() - 3);
+    std::fs::write(at("cut.tape"), &bytes).expect("room");
+    refuse(&["--tape", at("cut.tape").to_str().expect("a readable path")], "cut.tape");
+    refuse(&["--tape", at("trace.fpt").to_str().expect("a readable path")], "trace.fpt");
+}
