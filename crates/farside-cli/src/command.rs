@@ -14,7 +14,9 @@ use farside_policy::{prefetch, replacement};
 use crate::analysis::{analyze, names, partition, path, simulate};
 use crate::options::{Given, Layer, Options, Origin};
 use crate::traces::{export, import};
-use crate::{Failure, bench, capture, doctor, generate, node, record, run, study, top};
+use crate::{
+    Failure, bench, capture, doctor, generate, node, plan, record, run, study, tapes, top,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -50,6 +52,12 @@ enum Verb {
     /// configuration file, as by `farside run`.
     #[command(after_help = record::HELP)]
     Record(record::RecordArguments),
+    /// Plan tapes from a trace: what to fetch and what to evict, for so much local memory.
+    #[command(after_help = plan::HELP)]
+    Plan(plan::PlanArguments),
+    /// List the tapes and traces that are kept, remove them, or show what a tape holds.
+    #[command(after_help = tapes::HELP)]
+    Tapes(tapes::TapesArguments),
     /// Say what this kernel and user may do, and how to repair what is missing.
     Doctor {
         /// Print an array of objects instead of text.
@@ -218,6 +226,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Record(arguments) => {
             record::record(&arguments, Options::gather(Layer::default(), None)?)
         }
+        Verb::Plan(arguments) => plan::plan(&arguments),
+        Verb::Tapes(arguments) => tapes::tapes(&arguments),
         Verb::Doctor { json } => doctor::doctor(json),
         Verb::Top { once, json } => top::top(once, json),
         Verb::Analyze(arguments) => analyze::analyze(&arguments),

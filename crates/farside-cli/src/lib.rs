@@ -11,9 +11,11 @@ pub mod figures;
 mod generate;
 mod node;
 pub mod options;
+pub mod plan;
 pub mod record;
 pub mod run;
 pub mod study;
+pub mod tapes;
 pub mod top;
 pub mod traces;
 

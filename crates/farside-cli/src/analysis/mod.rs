@@ -8,6 +8,6 @@ pub mod names;
 pub mod partition;
 pub mod path;
 pub mod simulate;
-mod trace;
+pub(crate) mod trace;
 
 pub use memory::MemorySize;

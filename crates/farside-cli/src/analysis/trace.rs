@@ -31,6 +31,31 @@ pub fn read_blocks(
     what: &'static str,
     mut take: impl FnMut(&Block),
 ) -> Result<Option<Metadata>, Failure> {
+    try_read_blocks(path, what, |block| {
+        take(block);
+        Ok(())
+    })
+    .map(|read| read.metadata)
+}
+
+/// What is known of a trace that was read.
+#[derive(Debug)]
+pub struct Read {
+    /// What it says about itself, if anything.
+    pub metadata: Option<Metadata>,
+    /// Whether its end is missing.
+    pub cut: bool,
+}
+
+/// As [`read_blocks`], until `take` fails.
+///
+/// # Errors
+/// If the trace cannot be read: exit code 2; and those of `take`.
+pub fn try_read_blocks(
+    path: &Path,
+    what: &'static str,
+    mut take: impl FnMut(&Block) -> Result<(), Failure>,
+) -> Result<Read, Failure> {
     let bad = |error: farside_trace::TraceError| Failure::usage(error.to_string());
     let mut reader = TraceReader::open(path).map_err(bad)?;
     if let Some(cut) = reader.cut() {
@@ -41,11 +66,11 @@ pub fn read_blocks(
     let bar = bar(std::fs::metadata(path).ok().map(|file| file.len())).with_message(what);
     let mut block = Block::default();
     while reader.next_block(&mut block).map_err(bad)? {
-        take(&block);
+        take(&block)?;
         bar.set_position(reader.bytes_read());
     }
     bar.finish_and_clear();
-    Ok(reader.metadata().cloned())
+    Ok(Read { metadata: reader.metadata().cloned(), cut: reader.cut().is_some() })
 }
 
 /// Counts different pages.

@@ -17,6 +17,7 @@ pub use writer::{Recorded, Writer};
 use crate::Failure;
 use crate::options::{Local, MAX_SIZE, Options};
 use crate::run;
+use crate::tapes::build_id;
 
 /// Pages in a microset, as the paper chose it.
 const MICROSET: usize = 1024;
@@ -74,13 +75,16 @@ pub fn record(arguments: &RecordArguments, mut options: Options) -> Result<ExitC
     options.local.get_or_insert(Local::Bytes(MAX_SIZE));
     // What a prefetcher maps would not fault.
     options.prefetch = "none".to_owned();
-    run::check(&arguments.command)?;
-    let writer = Writer::new(&arguments.output, metadata(how, &arguments.command))
+    let program = run::check(&arguments.command)?;
+    let writer = Writer::new(&arguments.output, metadata(how, &program, &arguments.command))
         .map_err(|error| Failure::usage(error.to_string()))?;
     run::run_recorded(&options, &arguments.command, writer, &arguments.output)
 }
 
-fn metadata(how: Recording, command: &[OsString]) -> Metadata {
+/// What is known beforehand of the trace of `command`, whose program is the file at `path`.
+fn metadata(how: Recording, path: &Path, command: &[OsString]) -> Metadata {
+    // What can be executed but not read has none.
+    let build_id = build_id(path).ok().map(|id| ("build_id".to_owned(), json!(id)));
     let mut command = command.iter().map(|argument| argument.to_string_lossy().into_owned());
     let program = command.next();
     Metadata {
@@ -92,7 +96,9 @@ fn metadata(how: Recording, command: &[OsString]) -> Metadata {
             ("microset".to_owned(), json!(how.microset)),
             ("exact".to_owned(), json!(how.exact)),
         ]
-        .into(),
+        .into_iter()
+        .chain(build_id)
+        .collect(),
         ..Metadata::default()
     }
 }

@@ -24,12 +24,7 @@ struct Entry {
 impl Footprints {
     /// The place for the current user; `None` if there is neither a state nor a home directory.
     pub fn of_user() -> Option<Self> {
-        let absolute = |name: &str| {
-            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
-        };
-        let state = absolute("XDG_STATE_HOME")
-            .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
-        Some(Self::at(&state))
+        state_directory().map(|state| Self::at(&state))
     }
 
     /// The place under the state directory `state`.
@@ -63,6 +58,13 @@ impl Footprints {
     fn file(&self, program: &Path, arguments: &[OsString]) -> PathBuf {
         self.directory.join(format!("{:032x}.toml", key(program.as_os_str(), arguments)))
     }
+}
+
+/// The state directory of the XDG rules; `None` if the environment names neither it nor a home.
+pub fn state_directory() -> Option<PathBuf> {
+    let absolute =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
 }
 
 /// A hash (FNV-1a, 128 bits) of program and arguments that stays the same over releases. Every part

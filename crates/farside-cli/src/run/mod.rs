@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use farside_pager::settings::env;
 
 pub(crate) use children::{Change, Launch, change_of};
-pub use footprint::Footprints;
+pub use footprint::{Footprints, state_directory};
 pub(crate) use job_control::JobControl;
 pub use library::preload;
 pub use limit::{Basis, ChosenLimit};
@@ -69,12 +69,13 @@ enum Along<'a> {
     Tape(Tape),
 }
 
-/// Says why a program could not be recorded, before anything is made for it.
-pub fn check(command: &[OsString]) -> Result<(), Failure> {
+/// Where the program is; or why it could not be recorded, before anything is made for it.
+pub fn check(command: &[OsString]) -> Result<PathBuf, Failure> {
     let Some(name) = command.first() else { return Err(Failure::usage("no program given")) };
     let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
-    match unmanageable(&find(name, &search)?) {
-        None => doctor::check(),
+    let path = find(name, &search)?;
+    match unmanageable(&path) {
+        None => doctor::check().map(|()| path),
         Some(reason) => Err(Failure::usage(format!("cannot record {}: {reason}", name.display()))),
     }
 }

@@ -1,7 +1,7 @@
 //! `farside import` and `farside export`: traces from and for other programs.
 
 pub mod export;
-mod files;
+pub(crate) mod files;
 pub mod import;
 pub mod progress;
 mod target;

@@ -5,9 +5,9 @@ mod json;
 mod lru;
 mod place;
 mod report;
-mod screen;
+pub(crate) mod screen;
 mod simulate;
-mod strip;
+pub(crate) mod strip;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

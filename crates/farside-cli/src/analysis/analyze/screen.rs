@@ -24,7 +24,7 @@ const MOST_LISTED: usize = 3;
 /// What the screen can show.
 #[derive(Copy, Clone, Debug)]
 pub struct Symbols {
-    shades: Shades,
+    pub shades: Shades,
 }
 
 impl Symbols {
@@ -76,7 +76,7 @@ fn tail(text: &str, width: usize) -> String {
 }
 
 /// The whole screen.
-pub fn page(analysis: &Analysis, symbols: Symbols) -> String {
+pub(super) fn page(analysis: &Analysis, symbols: Symbols) -> String {
     let mut lines = head(analysis);
     lines.push(String::new());
     lines.extend(heat(analysis, symbols));

@@ -40,7 +40,7 @@ pub fn lines(
 }
 
 /// 0 for nothing, then by the logarithm of the share.
-fn shade(cell: u32, most: u32) -> usize {
+pub fn shade(cell: u32, most: u32) -> usize {
     if cell == 0 {
         return 0;
     }
