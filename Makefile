@@ -27,7 +27,7 @@ help:
 	@echo "make test     set up, build, and check everything at reduced size"
 	@echo "make exam     the exam of real programs at full size (hours)"
 	@echo "make fuzz     every parser and the pager's simulator for FUZZ_SECONDS each"
-	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis"
+	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape"
 	@echo "make study-path  PATH's figures again: docs/studies/path.md, its tables and plots"
 	@echo "make install  PREFIX=/usr/local DESTDIR="
 
@@ -66,6 +66,7 @@ bench:
 	target/release/farside bench mechanisms
 	target/release/farside bench paging
 	target/release/farside bench analysis --python target/bench-python/bin/python
+	target/release/farside bench tape
 
 study-path:
 	@scripts/setup.sh test

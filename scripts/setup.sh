@@ -38,7 +38,10 @@ qemu-user	qemu-x86_64	runs the programs whose memory accesses are captured
 valgrind	valgrind	the other way to capture them
 python3-venv	/usr/lib/python3.11/ensurepip/__init__.py	holds libCacheSim, the other simulator
 xz-utils	xz	captured program
-perl	perl	captured program"
+perl	perl	captured program
+g++	g++	compiles the recorded programs
+libeigen3-dev	/usr/include/eigen3/Eigen/Core	the library that they compute with
+libopenblas0-pthread	/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3	the one that numpy computes with"
 
 # libCacheSim for farside bench analysis, in a place of its own.
 bench_python=target/bench-python

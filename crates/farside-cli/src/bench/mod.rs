@@ -7,6 +7,7 @@ mod analysis;
 mod demo;
 mod janitor;
 mod kernel;
+mod lackey;
 mod launch;
 mod mechanisms;
 mod paging;
@@ -16,6 +17,7 @@ mod rawfault;
 mod row;
 mod stats;
 mod swap;
+mod tape;
 mod uffd;
 mod warmup;
 mod workload;
@@ -61,10 +63,14 @@ enum What {
     Paging(paging::PagingArgs),
     /// Miss-rate curves, simulations and captures beside other ways to have them
     Analysis(analysis::AnalysisArgs),
+    /// Recording and planning of the programs of the 3PO paper, beside plain runs and other ways
+    Tape(tape::TapeArgs),
     /// Two real programs: plain, on far memory, and on the kernel's swap
     Demo(demo::DemoArgs),
     #[command(hide = true)]
     Reckon(analysis::reckon::ReckonArgs),
+    #[command(hide = true)]
+    Plan(tape::plan::PlanArgs),
     #[command(hide = true)]
     Workload(workload::WorkloadArgs),
     #[command(hide = true)]
@@ -100,8 +106,10 @@ pub fn run(args: BenchArgs) -> ExitCode {
         What::Mechanisms(own) => mechanisms::run(&own, &shared, &progress),
         What::Paging(own) => paging::run(&own, &shared, &progress),
         What::Analysis(own) => analysis::run(&own, &shared, &progress),
+        What::Tape(own) => tape::run(&own, &shared, &progress),
         What::Demo(own) => return finish(demo::run(&own, &shared, &progress)),
         What::Reckon(own) => return finish(analysis::reckon::run(&own)),
+        What::Plan(own) => return finish(tape::plan::run(&own)),
         What::Workload(own) => return finish(workload::run(&own)),
         What::Rawfault(own) => return finish(rawfault::run(&own)),
         What::Warmup(own) => return finish(warmup::run(&own)),

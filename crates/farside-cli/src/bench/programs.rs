@@ -225,7 +225,7 @@ fn tool(name: &str, socket: &Path, args: &[&str]) -> Result<(), Failure> {
 }
 
 /// Whether a program is on the path, and what to install if not.
-fn installed(program: &str, package: &str) -> Result<(), String> {
+pub(crate) fn installed(program: &str, package: &str) -> Result<(), String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|dir| dir.join(program)).any(|file| file.exists());
     if found {

@@ -1,10 +1,8 @@
 //! Captures beside plain runs, and beside Valgrind's lackey.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Command;
 
 use farside_trace::{Block, PageId, TraceReader};
 
@@ -12,7 +10,7 @@ use super::Bench;
 use super::synthetic::Synthetic;
 use crate::bench::launch::{Place, Program, farside};
 use crate::bench::row::{Goal, Row, median};
-use crate::bench::{Failure, skip};
+use crate::bench::{Failure, lackey, skip};
 
 /// Lines of the text that programs work on.
 const LINES: usize = 200_000;
@@ -152,8 +150,8 @@ impl Bench<'_> {
 
     /// Time for a data access, of each by a run that takes long enough to tell.
     fn beside_lackey(&self) -> Result<Result<Row, String>, Failure> {
-        if Command::new("valgrind").arg("--version").output().is_err() {
-            return Ok(Err("valgrind is not installed".into()));
+        if let Err(why) = lackey::installed() {
+            return Ok(Err(why));
         }
         let (many, few) = (self.text(LINES)?, self.text(FEW_LINES)?);
         let sort = |text: &Path| vec![OsString::from("sort"), "--parallel=1".into(), text.into()];
@@ -164,7 +162,7 @@ impl Bench<'_> {
             let outcome = capture.run(Place::Plain, self.shared, &self.scratch)?;
             let accesses = accesses_of(&self.captured_trace())?;
             ours.push(outcome.wall.as_secs_f64() * 1e9 / accesses as f64);
-            let (seconds, accesses) = match lackey(&sort(&few)) {
+            let (seconds, accesses) = match lackey::run(&sort(&few)) {
                 Ok(answer) => answer,
                 Err(error) => return Ok(Err(format!("valgrind: {error}"))),
             };
@@ -190,34 +188,6 @@ fn accesses_of(trace: &Path) -> Result<u64, Failure> {
         accesses += block.accesses.iter().map(|access| u64::from(access.weight)).sum::<u64>();
     }
     Ok(accesses)
-}
-
-/// Seconds that a program takes under lackey, and its data accesses.
-fn lackey(argv: &[OsString]) -> std::io::Result<(f64, u64)> {
-    let begin = Instant::now();
-    let mut child = Command::new("valgrind")
-        .args(["--tool=lackey", "--trace-mem=yes", "--log-fd=2"])
-        .args(argv)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let mut accesses = 0;
-    if let Some(stderr) = child.stderr.take() {
-        let mut lines = BufReader::with_capacity(1 << 18, stderr);
-        let mut line = Vec::new();
-        while lines.read_until(b'\n', &mut line)? > 0 {
-            accesses += match line.get(..2) {
-                Some(b" L" | b" S") => 1,
-                // A load and a store.
-                Some(b" M") => 2,
-                _ => 0,
-            };
-            line.clear();
-        }
-    }
-    child.wait()?;
-    Ok((begin.elapsed().as_secs_f64(), accesses))
 }
 
 /// The C compiler proper.
