@@ -181,13 +181,7 @@ impl Pager {
         let (first, count) = (if down { page - claimed } else { page }, 1 + claimed);
         self.budget.give(got - count);
         self.table.mark_blocks(first, first + count, BLOCK_TOUCHED);
-        if count == 1 || self.space.populate_zeroed(w.fresh, count as usize * PAGE).is_err() {
-            for page in first..first + count {
-                self.copy_pages(page, &[0; PAGE], false);
-            }
-        } else {
-            self.map_frames(first, w.fresh, count);
-        }
+        self.map_zeroed(w, first, count);
         if fresh {
             self.add_touched(count as i64);
         }
@@ -197,6 +191,17 @@ impl Pager {
         self.publish_resident(first, count, word, |_| Arrival::FirstTouch);
         self.wake(first, count);
         Ok((first, count))
+    }
+
+    /// Maps zeroed frames at `count` owned pages from `first` on.
+    pub(crate) fn map_zeroed(&self, w: &mut Worker, first: u64, count: u64) {
+        if count == 1 || self.space.populate_zeroed(w.fresh, count as usize * PAGE).is_err() {
+            for page in first..first + count {
+                self.copy_pages(page, &[0; PAGE], false);
+            }
+        } else {
+            self.map_frames(first, w.fresh, count);
+        }
     }
 
     /// How many untouched pages to populate with `page`, and whether downwards: as many as were touched

@@ -31,10 +31,13 @@ impl Pager {
     pub(crate) fn demand(&self, w: &mut Worker, page: u64) -> Outcome {
         let started = self.space.now_ns();
         Counters::add(&self.counters.demand_faults, 1);
-        let mut plan = PrefetchPlan::new();
-        if !self.follows_tape() {
-            self.lock_prefetcher().fault(PageId(page), FaultKind::Demand, &mut plan);
+        if self.follows_tape() {
+            let outcome = self.fetch_and_follow(w, page);
+            self.counters.record_fault_ns(self.space.now_ns() - started);
+            return outcome;
         }
+        let mut plan = PrefetchPlan::new();
+        self.lock_prefetcher().fault(PageId(page), FaultKind::Demand, &mut plan);
         let follows = plan.runs().next().is_some_and(|run| run.first.0 == page + 1);
         let outcome = if plan.is_empty() {
             self.fetch_single(w, page)
@@ -47,6 +50,20 @@ impl Pager {
         };
         self.counters.record_fault_ns(self.space.now_ns() - started);
         outcome
+    }
+
+    /// Sends for the demanded page first, then for what the tape says if the program is too fast for it.
+    fn fetch_and_follow(&self, w: &mut Worker, page: u64) -> Outcome {
+        match self.store.begin_read(page, 1) {
+            Ok(ticket) => {
+                let followed = self.catch_up(w);
+                self.fetch_ticket(w, page, ticket).and(followed)
+            }
+            Err(error) => {
+                self.publish_absent(page, Word::new(State::Far).with_stored());
+                Err(error)
+            }
+        }
     }
 
     /// Sends for the demanded page first, then for what is foreseen, and waits for the first alone.
@@ -371,7 +388,7 @@ impl Pager {
     pub fn work_ahead(&self, w: &mut Worker) -> Result<bool, FarError> {
         let _inside = self.enter();
         self.pass_turn(w)?;
-        if self.follow_tape(w)? {
+        if self.follow_tape(w, false)? {
             return Ok(true);
         }
         match self.flights.take_oldest() {

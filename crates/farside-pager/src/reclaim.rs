@@ -3,7 +3,7 @@
 use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_policy::batches::{self, BATCH, RECLAIM_BATCH, WATCHED_RUN};
-use farside_policy::replacement::Slot;
+use farside_policy::replacement::{ReplacementPolicy, Slot};
 use farside_trace::PageId;
 
 use crate::counters::Counters;
@@ -122,7 +122,11 @@ impl Pager {
             self.space.rest(0);
             return Ok(0);
         };
-        self.choose(&mut w.scratch, batch);
+        if self.follows_tape() {
+            self.choose_planned(&mut w.scratch, batch, want);
+        } else {
+            self.choose(&mut w.scratch, batch);
+        }
         self.watch_pages(&mut w.scratch, |run| run >= WATCHED_RUN || self.uses.watch_next());
         self.evict(&mut w.scratch)
     }
@@ -153,33 +157,61 @@ impl Pager {
     /// Evicts those of `pages`, no more than a batch, that are here, whatever the policy thinks of them.
     pub(crate) fn evict_pages(&self, w: &mut Worker, pages: &[u64]) -> Result<(), FarError> {
         let _alone = self.lock(&self.reclaiming);
-        {
-            let mut policy = self.lock_policy();
-            for &page in pages {
-                let word = self.table.load(page);
-                if matches!(word.state(), State::Resident | State::Watched)
-                    && let Some(word) = self.table.claim(page, word, Word::new(State::Busy))
-                {
-                    policy.remove(word.slot());
-                    w.scratch.victims.push(Owned { page, word });
-                }
+        self.claim_victims(pages, &mut **self.lock_policy(), &mut w.scratch.victims);
+        self.evict(&mut w.scratch).map(drop)
+    }
+
+    /// Takes ownership of those of `pages` that are here.
+    fn claim_victims(
+        &self,
+        pages: &[u64],
+        policy: &mut dyn ReplacementPolicy,
+        victims: &mut Vec<Owned>,
+    ) {
+        for &page in pages {
+            let word = self.table.load(page);
+            if matches!(word.state(), State::Resident | State::Watched)
+                && let Some(word) = self.table.claim(page, word, Word::new(State::Busy))
+            {
+                policy.remove(word.slot());
+                victims.push(Owned { page, word });
             }
         }
-        self.evict(&mut w.scratch).map(drop)
+    }
+
+    /// Takes ownership of pages that the tape gives up; if there are none, of no more than are wanted that the
+    /// policy names: the plan would rather have them here.
+    fn choose_planned(&self, scratch: &mut Scratch, batch: usize, want: u64) {
+        let planned = self.planned_victims(batch);
+        let mut policy = self.lock_policy();
+        self.claim_victims(&planned, &mut **policy, &mut scratch.victims);
+        if scratch.victims.is_empty() {
+            self.ask_policy(&mut **policy, batch.min(want as usize), &mut scratch.victims);
+        }
+    }
+
+    /// Takes ownership of the pages that the policy names.
+    fn ask_policy(
+        &self,
+        policy: &mut dyn ReplacementPolicy,
+        batch: usize,
+        victims: &mut Vec<Owned>,
+    ) {
+        for _ in 0..batch {
+            let Some(PageId(page)) = policy.victim() else { break };
+            let word = self.table.load(page);
+            match self.table.claim(page, word, Word::new(State::Busy)) {
+                Some(word) => victims.push(Owned { page, word }),
+                None => debug_assert!(false, "the policy knows page {page}, which is {word:?}"),
+            }
+        }
     }
 
     /// Asks the policy, and takes ownership of the pages it names.
     fn choose(&self, scratch: &mut Scratch, batch: usize) {
         let busy = Word::new(State::Busy);
         let mut policy = self.lock_policy();
-        for _ in 0..batch {
-            let Some(PageId(page)) = policy.victim() else { break };
-            let word = self.table.load(page);
-            match self.table.claim(page, word, busy) {
-                Some(word) => scratch.victims.push(Owned { page, word }),
-                None => debug_assert!(false, "the policy knows page {page}, which is {word:?}"),
-            }
-        }
+        self.ask_policy(&mut **policy, batch, &mut scratch.victims);
         policy.watch(batches::watched(batch), &mut scratch.watch);
         for (PageId(page), slot) in scratch.watch.drain(..) {
             let word = self.table.load(page);

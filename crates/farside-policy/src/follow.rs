@@ -5,7 +5,7 @@
 //! page*, is left unmapped, so that its use is a fault; the first use of new memory is one anyway. Pages that the
 //! plan gives up are evicted once the thread has passed the place from which it does not need them.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use farside_trace::PageId;
 use farside_trace::tape::{Step, StepKind};
@@ -27,29 +27,31 @@ const PATIENCE: u32 = 64;
 /// Faults in a row that are where the tape says, until it is taken to be right again.
 const REGAINED: u32 = 8;
 
+/// Faults in a row, each shortly after the one before on the tape, until a thread is taken to be far ahead
+/// of where it was seen last. A single one may be a page that left too early.
+const CONFIRMED: u32 = 4;
+
 /// What a fault says of the thread's place.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Met {
     /// The thread is there.
     Here,
-    /// The page should have been resident: it left too early, and says nothing of the place.
+    /// The page should have been resident: it left too early, or has not come in time, and says nothing of
+    /// the place.
     Early,
-    /// The tape does not expect it.
+    /// The tape does not expect it now.
     Unknown,
 }
 
-/// What to do next.
+/// A page that will be needed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// The page is not needed for now.
-    Evict(PageId),
-    /// The page will be needed; a key page is to stay unmapped.
-    Fetch {
-        /// Which page.
-        page: PageId,
-        /// Whether it is a key page.
-        key: bool,
-    },
+pub struct Fetch {
+    /// Which page.
+    pub page: PageId,
+    /// Whether it is a key page, which is to stay unmapped.
+    pub key: bool,
+    /// Number of the step.
+    pub number: u64,
 }
 
 /// A step that is not passed yet.
@@ -60,6 +62,40 @@ struct Entry {
     next: Option<u64>,
     /// An eviction that is not worth it: the page is fetched again before the thread is there.
     cancelled: bool,
+}
+
+/// Pages that are to leave, in this order.
+#[derive(Debug, Default)]
+struct Leaving {
+    order: VecDeque<PageId>,
+    pages: HashSet<PageId>,
+}
+
+impl Leaving {
+    fn push(&mut self, page: PageId) {
+        if self.pages.insert(page) {
+            self.order.push_back(page);
+        }
+    }
+
+    /// The page stays; whether it was to leave.
+    fn cancel(&mut self, page: PageId) -> bool {
+        self.pages.remove(&page)
+    }
+
+    fn pop(&mut self) -> Option<PageId> {
+        while let Some(page) = self.order.pop_front() {
+            if self.pages.remove(&page) {
+                return Some(page);
+            }
+        }
+        None
+    }
+
+    fn clear(&mut self) {
+        self.order.clear();
+        self.pages.clear();
+    }
 }
 
 /// Follows the tape of one thread.
@@ -77,14 +113,18 @@ pub struct Follower {
     /// Numbers of the first and the last known step about a page.
     known: HashMap<PageId, (u64, u64)>,
     /// Pages that the thread has left behind.
-    behind: VecDeque<PageId>,
+    behind: Leaving,
+    /// Pages that the plan has resident at the thread's place.
+    planned: HashSet<PageId>,
+    /// Pages that are here although the plan does not have them.
+    strays: Leaving,
+    /// A place further down where the thread may be, and for how many faults.
+    sighted: (u64, u32),
     /// Pages ordered since the last key page.
     since_key: usize,
     /// Faults that the tape did not expect, less those that it did.
     strange: u32,
     lost: bool,
-    /// While lost: faults in a row where the tape says.
-    regained: u32,
 }
 
 impl Follower {
@@ -97,11 +137,13 @@ impl Follower {
             ordered: 0,
             ahead: 0,
             known: HashMap::new(),
-            behind: VecDeque::new(),
+            behind: Leaving::default(),
+            planned: HashSet::new(),
+            strays: Leaving::default(),
+            sighted: (0, 0),
             since_key: 0,
             strange: 0,
             lost: false,
-            regained: 0,
         }
     }
 
@@ -133,34 +175,51 @@ impl Follower {
     /// The thread faulted on a page; `tape` continues it.
     pub fn fault(&mut self, page: PageId, tape: &mut impl Iterator<Item = Step>) -> Met {
         self.read(tape);
-        let met = match self.known.get(&page) {
-            None => Met::Unknown,
-            Some(&(first, _)) => match self.window[(first - self.place) as usize].step.kind {
-                StepKind::Evict => Met::Early,
-                StepKind::Touch | StepKind::Fetch => {
-                    self.pass(first);
-                    Met::Here
-                }
-            },
+        let comes = self.known.get(&page).map(|(first, _)| *first).filter(|first| {
+            self.window[(first - self.place) as usize].step.kind != StepKind::Evict
+        });
+        let met = match comes {
+            Some(number) if self.is_there(number) => {
+                self.pass(number);
+                Met::Here
+            }
+            _ if self.planned.contains(&page) => Met::Early,
+            _ => {
+                self.strays.push(page);
+                Met::Unknown
+            }
         };
         self.judge(met);
         met
+    }
+
+    /// Whether the thread, which uses the page of step `number`, is there: near where it was seen last, or
+    /// seen again and again further down.
+    fn is_there(&mut self, number: u64) -> bool {
+        let near = (2 * (self.options.lookahead + self.options.batch)) as u64;
+        if !self.lost && number <= self.place + self.ordered as u64 + near {
+            self.sighted = (0, 0);
+            return true;
+        }
+        let (last, times) = self.sighted;
+        let again = number > last && number - last <= near;
+        self.sighted = (number, if again { times + 1 } else { 1 });
+        self.sighted.1 >= if self.lost { REGAINED } else { CONFIRMED }
     }
 
     fn judge(&mut self, met: Met) {
         match met {
             Met::Here => {
                 self.strange = self.strange.saturating_sub(2);
-                self.regained += 1;
-                self.lost &= self.regained < REGAINED;
+                self.lost = false;
             }
             Met::Early => {}
             Met::Unknown => {
-                self.regained = 0;
                 self.strange = (self.strange + 1).min(PATIENCE);
                 if self.strange == PATIENCE && !self.lost {
                     self.lost = true;
                     self.behind.clear();
+                    self.strays.clear();
                 }
             }
         }
@@ -181,9 +240,19 @@ impl Follower {
                 None => _ = self.known.remove(&page),
             }
             match entry.step.kind {
-                StepKind::Evict if !self.lost && !entry.cancelled => self.behind.push_back(page),
-                StepKind::Fetch if self.ordered > 0 => self.ahead -= 1,
-                _ => {}
+                StepKind::Evict => {
+                    self.planned.remove(&page);
+                    if !self.lost && !entry.cancelled {
+                        self.behind.push(page);
+                    }
+                }
+                StepKind::Touch | StepKind::Fetch => {
+                    self.planned.insert(page);
+                    self.behind.cancel(page);
+                    self.strays.cancel(page);
+                    let fetched = entry.step.kind == StepKind::Fetch;
+                    self.ahead -= usize::from(fetched && self.ordered > 0);
+                }
             }
             self.ordered = self.ordered.saturating_sub(1);
             self.place += 1;
@@ -207,30 +276,25 @@ impl Follower {
         false
     }
 
-    /// What to do next, if anything is to be done now; `tape` continues it. `room` says whether there is any for
-    /// another page.
-    ///
-    /// What the plan gives up right behind the thread's place may still be in use, until the thread is seen
-    /// further down: the uses of pages that are here are not on the tape. It goes only if there is no room.
-    pub fn next(&mut self, tape: &mut impl Iterator<Item = Step>, room: bool) -> Option<Order> {
-        if self.lost {
-            return None;
-        }
-        let given_up = |entry: &Entry| entry.step.kind == StepKind::Evict;
-        while self.behind.is_empty() && !room {
-            self.read(tape);
-            if !self.window.front().is_some_and(given_up) {
-                break;
-            }
-            self.pass(self.place);
-        }
-        if let Some(page) = self.behind.pop_front() {
-            return Some(Order::Evict(page));
-        }
-        if !room {
-            return None;
-        }
-        while self.ahead < self.options.lookahead {
+    /// A page that is not needed for now.
+    pub fn next_eviction(&mut self) -> Option<PageId> {
+        self.behind.pop()
+    }
+
+    /// A page that is here although the plan has no room for it.
+    pub fn next_stray(&mut self) -> Option<PageId> {
+        self.strays.pop()
+    }
+
+    /// Whether fewer pages than half the lookahead are here or on their way for the thread, as far as the tape
+    /// has any.
+    pub fn is_behind(&self) -> bool {
+        !self.lost && 2 * self.ahead < self.options.lookahead && self.ordered < self.window.len()
+    }
+
+    /// A page to fetch, if one is to be fetched now; `tape` continues the tape.
+    pub fn next_fetch(&mut self, tape: &mut impl Iterator<Item = Step>) -> Option<Fetch> {
+        while !self.lost && self.ahead < self.options.lookahead {
             self.read(tape);
             let entry = self.window.get(self.ordered)?;
             let Step { kind, page } = entry.step;
@@ -238,7 +302,8 @@ impl Follower {
             self.ordered += 1;
             if kind == StepKind::Fetch {
                 self.ahead += 1;
-                if self.cancel_eviction(number, page) {
+                let stays = self.behind.cancel(page) | self.strays.cancel(page);
+                if self.cancel_eviction(number, page) || stays {
                     continue;
                 }
                 self.since_key += 1;
@@ -246,10 +311,20 @@ impl Follower {
                 if key {
                     self.since_key = 0;
                 }
-                return Some(Order::Fetch { page, key });
+                return Some(Fetch { page, key, number });
             }
         }
         None
+    }
+
+    /// There was no room for the page of step `number`, nor for those after it: they are to be fetched later.
+    pub fn take_back(&mut self, number: u64) {
+        let at = number.saturating_sub(self.place) as usize;
+        while self.ordered > at {
+            self.ordered -= 1;
+            let fetch = self.window[self.ordered].step.kind == StepKind::Fetch;
+            self.ahead -= usize::from(fetch);
+        }
     }
 
     /// A key page could not be left unmapped: the next page will be one.
@@ -268,8 +343,8 @@ mod tests {
         Step { kind, page: PageId(page) }
     }
 
-    fn fetch(page: u64, key: bool) -> Order {
-        Order::Fetch { page: PageId(page), key }
+    const fn page(page: u64) -> PageId {
+        PageId(page)
     }
 
     /// Pages 0 to 19 are touched; then each is fetched again, and evicted three steps later.
@@ -285,8 +360,14 @@ mod tests {
         steps
     }
 
-    fn orders(follower: &mut Follower, tape: &mut impl Iterator<Item = Step>) -> Vec<Order> {
-        std::iter::from_fn(|| follower.next(tape, true)).collect()
+    /// What is to be fetched now: pages, and whether each is a key page.
+    fn fetches(follower: &mut Follower, tape: &mut impl Iterator<Item = Step>) -> Vec<(u64, bool)> {
+        let next = || follower.next_fetch(tape).map(|fetch| (fetch.page.0, fetch.key));
+        std::iter::from_fn(next).collect()
+    }
+
+    fn evictions(follower: &mut Follower) -> Vec<u64> {
+        std::iter::from_fn(|| follower.next_eviction()).map(|page| page.0).collect()
     }
 
     #[test]
@@ -294,25 +375,35 @@ mod tests {
         let mut tape = tape().into_iter();
         let mut follower = Follower::new(OPTIONS);
         // They are still here: there is nothing to evict, and nothing to fetch.
-        assert_eq!(orders(&mut follower, &mut tape), []);
+        assert_eq!(fetches(&mut follower, &mut tape), []);
         for page in 0..20 {
             assert_eq!(follower.fault(PageId(page), &mut tape), Met::Here);
         }
-        // What comes after the last use that was seen goes only if there is no room.
-        assert_eq!(orders(&mut follower, &mut tape), []);
-        assert_eq!(follower.next(&mut tape, false), Some(Order::Evict(PageId(5))));
-        assert_eq!(follower.fault(PageId(5), &mut tape), Met::Here);
-        let mut expected: Vec<Order> = (6..20).map(|page| Order::Evict(PageId(page))).collect();
-        expected.push(Order::Evict(PageId(0)));
-        expected.push(Order::Evict(PageId(1)));
+        // What comes after the last use that was seen may still be in use.
+        assert_eq!(fetches(&mut follower, &mut tape), []);
+        assert!(evictions(&mut follower).is_empty());
+        assert_eq!(follower.fault(page(5), &mut tape), Met::Here);
+        // Pages 0 to 4 had been needed again so soon that they stayed.
+        assert_eq!(evictions(&mut follower), (5..20).chain([0, 1]).collect::<Vec<_>>());
         let ahead = [(6, false), (7, false), (8, true), (9, false), (10, false)];
-        expected.extend(ahead.map(|(page, key)| fetch(page, key)));
-        assert_eq!(orders(&mut follower, &mut tape), expected);
+        assert_eq!(fetches(&mut follower, &mut tape), ahead);
         // The key page tells that all before it was used.
-        assert_eq!(follower.fault(PageId(8), &mut tape), Met::Here);
-        expected = (2..5).map(|page| Order::Evict(PageId(page))).collect();
-        expected.extend([fetch(11, true), fetch(12, false), fetch(13, false)]);
-        assert_eq!(orders(&mut follower, &mut tape), expected);
+        assert_eq!(follower.fault(page(8), &mut tape), Met::Here);
+        assert_eq!(evictions(&mut follower), [2, 3, 4]);
+        assert_eq!(fetches(&mut follower, &mut tape), [(11, true), (12, false), (13, false)]);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_fetched_later() {
+        let mut tape = (0..20).map(|page| step(StepKind::Fetch, page));
+        let mut follower = Follower::new(OPTIONS);
+        let pages = |fetches: Vec<(u64, bool)>| fetches.into_iter().map(|(page, _)| page);
+        assert!(pages(fetches(&mut follower, &mut tape)).eq(0..5));
+        follower.take_back(3);
+        assert!(pages(fetches(&mut follower, &mut tape)).eq(3..5));
+        follower.fault(page(2), &mut tape);
+        follower.take_back(0);
+        assert!(pages(fetches(&mut follower, &mut tape)).eq(3..8));
     }
 
     #[test]
@@ -323,8 +414,43 @@ mod tests {
             follower.fault(PageId(page), &mut tape);
         }
         let place = follower.place();
-        assert_eq!(follower.fault(PageId(7), &mut tape), Met::Early);
+        assert_eq!(follower.fault(page(7), &mut tape), Met::Early);
         assert_eq!(follower.place(), place);
+        assert_eq!(follower.next_stray(), None);
+    }
+
+    #[test]
+    fn a_page_that_is_not_planned_goes_when_room_is_needed_or_stays_if_it_is_fetched_soon() {
+        let mut tape = (0..200).map(|page| step(StepKind::Fetch, page));
+        let mut follower = Follower::new(OPTIONS);
+        assert_eq!(follower.fault(page(9_000), &mut tape), Met::Unknown);
+        // Far ahead: a single fault is no reason to leave out all that lies between.
+        assert_eq!(follower.fault(page(60), &mut tape), Met::Unknown);
+        assert_eq!(follower.place(), 0);
+        assert_eq!(follower.next_stray(), Some(page(9_000)));
+        assert_eq!(follower.fault(page(58), &mut tape), Met::Unknown);
+        assert_eq!(follower.fault(page(16), &mut tape), Met::Here);
+        assert!(fetches(&mut follower, &mut tape).into_iter().map(|(page, _)| page).eq(17..22));
+        assert_eq!(follower.fault(page(19), &mut tape), Met::Here);
+        for place in [25, 36, 47] {
+            assert_eq!(follower.fault(page(place), &mut tape), Met::Here);
+            fetches(&mut follower, &mut tape);
+        }
+        assert_eq!(follower.fault(page(55), &mut tape), Met::Here);
+        // Page 58 stays, since it comes soon; and so did page 60.
+        let soon = fetches(&mut follower, &mut tape).into_iter().map(|(page, _)| page);
+        assert!(soon.eq([56, 57, 59]));
+        assert_eq!(follower.next_stray(), None);
+    }
+
+    #[test]
+    fn a_thread_that_is_seen_further_down_again_and_again_is_there() {
+        let mut tape = (0..200).map(|page| step(StepKind::Fetch, page));
+        let mut follower = Follower::new(OPTIONS);
+        for (seen, place) in [(50, 0), (52, 0), (55, 0), (56, 57)] {
+            follower.fault(page(seen), &mut tape);
+            assert_eq!(follower.place(), place);
+        }
     }
 
     #[test]
@@ -337,7 +463,7 @@ mod tests {
             assert_eq!(follower.fault(PageId(page), &mut tape), Met::Unknown);
         }
         assert!(follower.is_lost());
-        assert_eq!(follower.next(&mut tape, true), None);
+        assert_eq!(follower.next_fetch(&mut tape), None);
         for page in 20..20 + u64::from(REGAINED) {
             assert!(follower.is_lost());
             follower.fault(PageId(page), &mut tape);

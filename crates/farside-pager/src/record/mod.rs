@@ -161,8 +161,8 @@ impl Pager {
                 self.serve_recorded(w, recorder, fault)
             }
             _ => {
-                if !fault.protected && self.contains(fault.addr) {
-                    self.meet(fault);
+                if !fault.protected && self.contains(fault.addr) && self.meet(fault) {
+                    self.catch_up_before(w, self.page_of(fault.addr))?;
                 }
                 self.fault(w, fault.addr, fault.protected)
             }

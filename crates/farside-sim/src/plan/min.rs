@@ -39,9 +39,12 @@ pub(super) struct MinPlan {
 
 impl MinPlan {
     /// An empty memory of `capacity` pages, before `records` records. Microsets of which two do not fit are
-    /// not regarded.
+    /// halved.
     pub fn new(capacity: usize, microset: usize, records: usize, pages: usize) -> Self {
-        let microset = if microset.saturating_mul(2) <= capacity { microset.max(1) } else { 1 };
+        let mut microset = microset.max(1);
+        while microset > 1 && microset.saturating_mul(2) > capacity {
+            microset = microset.div_ceil(2);
+        }
         Self {
             capacity,
             microset,
