@@ -118,6 +118,14 @@ counters! {
     forks,
     /// Faults served by the sentinel because no handler got a processor in time.
     rescued_faults,
+    /// Steps of a tape that the program has passed.
+    tape_steps,
+    /// Key pages whose use was a fault, which told where the program is.
+    tape_keys_met,
+    /// Key pages that the program passed without a fault.
+    tape_keys_missed,
+    /// How often a thread was taken to have left its tape.
+    tape_lost,
 }
 
 impl Default for Counters {

@@ -54,6 +54,19 @@ pub struct Fetch {
     pub number: u64,
 }
 
+/// What has happened on the way along a tape.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Steps that the thread has passed.
+    pub steps: u64,
+    /// Key pages that told by a fault where the thread is.
+    pub keys_met: u64,
+    /// Key pages that the thread passed without a fault.
+    pub keys_missed: u64,
+    /// How often the thread was taken to have left the tape.
+    pub lost: u64,
+}
+
 /// A step that is not passed yet.
 #[derive(Copy, Clone, Debug)]
 struct Entry {
@@ -62,6 +75,8 @@ struct Entry {
     next: Option<u64>,
     /// An eviction that is not worth it: the page is fetched again before the thread is there.
     cancelled: bool,
+    /// Whether the page was ordered as a key page.
+    key: bool,
 }
 
 /// Pages that are to leave, in this order.
@@ -125,6 +140,7 @@ pub struct Follower {
     /// Faults that the tape did not expect, less those that it did.
     strange: u32,
     lost: bool,
+    tally: Tally,
 }
 
 impl Follower {
@@ -144,6 +160,7 @@ impl Follower {
             since_key: 0,
             strange: 0,
             lost: false,
+            tally: Tally::default(),
         }
     }
 
@@ -157,6 +174,11 @@ impl Follower {
         self.place
     }
 
+    /// What has happened since this was called last.
+    pub fn take_tally(&mut self) -> Tally {
+        std::mem::take(&mut self.tally)
+    }
+
     /// Reads steps until the window is full or the tape ends.
     fn read(&mut self, tape: &mut impl Iterator<Item = Step>) {
         while self.window.len() < self.options.search.max(self.ordered + 1) {
@@ -168,7 +190,7 @@ impl Follower {
                 self.window[before].next = Some(number);
                 *last = number;
             }
-            self.window.push_back(Entry { step, next: None, cancelled: false });
+            self.window.push_back(Entry { step, next: None, cancelled: false, key: false });
         }
     }
 
@@ -218,6 +240,7 @@ impl Follower {
                 self.strange = (self.strange + 1).min(PATIENCE);
                 if self.strange == PATIENCE && !self.lost {
                     self.lost = true;
+                    self.tally.lost += 1;
                     self.behind.clear();
                     self.strays.clear();
                 }
@@ -231,6 +254,10 @@ impl Follower {
             && let Some(entry) = self.window.pop_front()
         {
             let page = entry.step.page;
+            self.tally.steps += 1;
+            // Only a fault says that the thread is at a step that fetches.
+            self.tally.keys_met += u64::from(entry.key && self.place == number);
+            self.tally.keys_missed += u64::from(entry.key && self.place < number);
             match entry.next {
                 Some(next) => {
                     if let Some((first, _)) = self.known.get_mut(&page) {
@@ -310,6 +337,7 @@ impl Follower {
                 let key = self.since_key >= self.options.batch;
                 if key {
                     self.since_key = 0;
+                    self.window[self.ordered - 1].key = true;
                 }
                 return Some(Fetch { page, key, number });
             }
@@ -330,6 +358,10 @@ impl Follower {
     /// A key page could not be left unmapped: the next page will be one.
     pub fn key_failed(&mut self) {
         self.since_key = self.options.batch;
+        let ordered = self.window.iter_mut().take(self.ordered);
+        if let Some(last) = ordered.rev().find(|entry| entry.key) {
+            last.key = false;
+        }
     }
 }
 
@@ -347,15 +379,16 @@ mod tests {
         PageId(page)
     }
 
-    /// Pages 0 to 19 are touched; then each is fetched again, and evicted three steps later.
+    /// Pages 0 to 19 are touched, and then used once more, with room for ten of them.
     fn tape() -> Vec<Step> {
-        let mut steps: Vec<Step> = (0..20).map(|page| step(StepKind::Touch, page)).collect();
-        steps.extend((0..20).map(|page| step(StepKind::Evict, page)));
-        for page in 0..20 {
-            steps.push(step(StepKind::Fetch, page));
-            if page >= 3 {
-                steps.push(step(StepKind::Evict, page - 3));
+        let uses = (0..20).map(|page| (StepKind::Touch, page));
+        let uses = uses.chain((0..20).map(|page| (StepKind::Fetch, page)));
+        let mut steps = Vec::new();
+        for (number, (kind, page)) in uses.enumerate() {
+            if number >= 10 {
+                steps.push(step(StepKind::Evict, (page + 10) % 20));
             }
+            steps.push(step(kind, page));
         }
         steps
     }
@@ -374,23 +407,30 @@ mod tests {
     fn pages_are_ordered_ahead_and_evicted_behind() {
         let mut tape = tape().into_iter();
         let mut follower = Follower::new(OPTIONS);
-        // They are still here: there is nothing to evict, and nothing to fetch.
-        assert_eq!(fetches(&mut follower, &mut tape), []);
         for page in 0..20 {
             assert_eq!(follower.fault(PageId(page), &mut tape), Met::Here);
         }
-        // What comes after the last use that was seen may still be in use.
-        assert_eq!(fetches(&mut follower, &mut tape), []);
-        assert!(evictions(&mut follower).is_empty());
-        assert_eq!(follower.fault(page(5), &mut tape), Met::Here);
-        // Pages 0 to 4 had been needed again so soon that they stayed.
-        assert_eq!(evictions(&mut follower), (5..20).chain([0, 1]).collect::<Vec<_>>());
-        let ahead = [(6, false), (7, false), (8, true), (9, false), (10, false)];
+        assert_eq!(evictions(&mut follower), (0..10).collect::<Vec<_>>());
+        let ahead = [(0, false), (1, false), (2, true), (3, false), (4, false)];
         assert_eq!(fetches(&mut follower, &mut tape), ahead);
+        // What comes after the last use that was seen may still be in use.
+        assert!(evictions(&mut follower).is_empty());
         // The key page tells that all before it was used.
-        assert_eq!(follower.fault(page(8), &mut tape), Met::Here);
-        assert_eq!(evictions(&mut follower), [2, 3, 4]);
-        assert_eq!(fetches(&mut follower, &mut tape), [(11, true), (12, false), (13, false)]);
+        assert_eq!(follower.fault(page(2), &mut tape), Met::Here);
+        assert_eq!(evictions(&mut follower), [10, 11, 12]);
+        assert_eq!(fetches(&mut follower, &mut tape), [(5, true), (6, false), (7, false)]);
+    }
+
+    #[test]
+    fn a_page_that_comes_again_soon_does_not_go() {
+        let mut tape = tape().into_iter();
+        let mut follower = Follower::new(OPTIONS);
+        for page in 0..20 {
+            follower.fault(PageId(page), &mut tape);
+        }
+        // They have not been evicted yet.
+        assert_eq!(fetches(&mut follower, &mut tape), []);
+        assert_eq!(evictions(&mut follower), [5, 6, 7, 8, 9]);
     }
 
     #[test]
@@ -407,6 +447,33 @@ mod tests {
     }
 
     #[test]
+    fn what_happens_on_the_way_is_counted() {
+        let mut tape = tape().into_iter();
+        let mut follower = Follower::new(OPTIONS);
+        for page in 0..20 {
+            follower.fault(PageId(page), &mut tape);
+            evictions(&mut follower);
+        }
+        let passed = Tally { steps: 30, ..Tally::default() };
+        assert_eq!((follower.take_tally(), follower.place()), (passed, 30));
+        assert_eq!(follower.take_tally(), Tally::default());
+        // Pages 2, 5, 8 and 11 are key pages; the thread is seen at 2, and then beyond the others.
+        fetches(&mut follower, &mut tape);
+        follower.fault(page(2), &mut tape);
+        fetches(&mut follower, &mut tape);
+        follower.fault(page(6), &mut tape);
+        let tally = follower.take_tally();
+        assert_eq!((tally.keys_met, tally.keys_missed), (1, 1));
+        evictions(&mut follower);
+        fetches(&mut follower, &mut tape);
+        // Page 11 cannot be one, and is not missed.
+        follower.key_failed();
+        follower.fault(page(12), &mut tape);
+        let tally = follower.take_tally();
+        assert_eq!((tally.keys_met, tally.keys_missed, tally.lost), (0, 1, 0));
+    }
+
+    #[test]
     fn a_page_that_left_early_says_nothing_of_the_place() {
         let mut tape = tape().into_iter();
         let mut follower = Follower::new(OPTIONS);
@@ -414,6 +481,7 @@ mod tests {
             follower.fault(PageId(page), &mut tape);
         }
         let place = follower.place();
+        // Steps 10 and following say when it goes.
         assert_eq!(follower.fault(page(7), &mut tape), Met::Early);
         assert_eq!(follower.place(), place);
         assert_eq!(follower.next_stray(), None);
@@ -463,6 +531,7 @@ mod tests {
             assert_eq!(follower.fault(PageId(page), &mut tape), Met::Unknown);
         }
         assert!(follower.is_lost());
+        assert_eq!(follower.take_tally(), Tally { lost: 1, ..Tally::default() });
         assert_eq!(follower.next_fetch(&mut tape), None);
         for page in 20..20 + u64::from(REGAINED) {
             assert!(follower.is_lost());

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use farside_policy::follow::{FollowOptions, Follower, Met};
+use farside_policy::follow::{FollowOptions, Follower, Met, Tally};
 use farside_trace::PageId;
 use farside_trace::tape::{Step, StepKind};
 use farside_wire::tape_image::{Action, Image};
@@ -123,6 +123,7 @@ impl Pager {
         let Some(track) = state.tracks.get_mut(&number) else { return false };
         let mut steps = Steps { image: &replay.image, place: track.place, at: &mut track.at };
         let met = track.follower.fault(PageId(page), &mut steps);
+        self.count_tally(track.follower.take_tally());
         let counter = match met {
             Met::Here => &self.counters.tape_met,
             Met::Early | Met::Unknown => &self.counters.tape_missed,
@@ -147,5 +148,19 @@ impl Pager {
         let site = (replay.site)();
         let Followed { names, binding, .. } = &mut *self.lock(&replay.state);
         change(names, site, &mut |renamed| binding.apply(renamed));
+    }
+
+    fn count_tally(&self, tally: Tally) {
+        let counters = self.counters;
+        for (counter, count) in [
+            (&counters.tape_steps, tally.steps),
+            (&counters.tape_keys_met, tally.keys_met),
+            (&counters.tape_keys_missed, tally.keys_missed),
+            (&counters.tape_lost, tally.lost),
+        ] {
+            if count > 0 {
+                Counters::add(counter, count);
+            }
+        }
     }
 }
