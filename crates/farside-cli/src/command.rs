@@ -48,8 +48,7 @@ enum Verb {
     /// Write down which pages a program uses, fast, to plan a tape from.
     ///
     /// The program keeps its stdin, stdout, stderr, working directory, signals and exit code. At its end a
-    /// summary goes to stderr. Settings other than those below are taken from the environment and the
-    /// configuration file, as by `farside run`.
+    /// summary goes to stderr.
     #[command(after_help = record::HELP)]
     Record(record::RecordArguments),
     /// Plan tapes from a trace: what to fetch and what to evict, for so much local memory.
@@ -140,6 +139,9 @@ struct RunArguments {
     /// planned for; a larger one is made use of.
     #[arg(long, value_name = "TAPE")]
     tape: Option<PathBuf>,
+    /// Follow the tape of another build of the program all the same.
+    #[arg(long, requires = "tape")]
+    force: bool,
     /// Read settings from a TOML file.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -210,6 +212,7 @@ impl RunArguments {
     fn options(&self) -> Result<Options, Failure> {
         let mut options = Options::gather(self.layer(), self.config.clone())?;
         options.tape.clone_from(&self.tape);
+        options.force = self.force;
         Ok(options)
     }
 }
@@ -223,9 +226,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
     match cli.verb {
         Verb::Run(arguments) => run::run(&arguments.options()?, &arguments.command),
         Verb::Capture(arguments) => capture::capture(&arguments),
-        Verb::Record(arguments) => {
-            record::record(&arguments, Options::gather(Layer::default(), None)?)
-        }
+        Verb::Record(arguments) => record::record(&arguments),
         Verb::Plan(arguments) => plan::plan(&arguments),
         Verb::Tapes(arguments) => tapes::tapes(&arguments),
         Verb::Doctor { json } => doctor::doctor(json),

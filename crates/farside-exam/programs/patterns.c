@@ -1,4 +1,4 @@
-// Known patterns of page accesses in one large allocation: `patterns PATTERN`. Prints a checksum.
+// Known patterns of page accesses in one large allocation: `patterns PATTERN [EXIT_CODE]`. Prints a checksum.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -33,6 +33,15 @@ static void few(void)
     for (long round = 0; round < 50; round++)
         for (long page = 0; page < 10; page++)
             touch(page * 3 + round % 2);
+}
+
+// Through all pages, and back to some of them all the time.
+static void hot(void)
+{
+    for (long page = 0; page < PAGES; page++) {
+        touch(page);
+        touch(page % 8);
+    }
 }
 
 // Single instructions that need two pages at once, and copies from page to page.
@@ -100,17 +109,17 @@ static void child(void)
 int main(int count, char **arguments)
 {
     struct { const char *name; void (*run)(void); } patterns[] = {
-        { "scan", scan }, { "few", few }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
+        { "scan", scan }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
     };
     data = malloc((size_t)PAGES * PAGE + PAGE);
     data = (void *)(((uintptr_t)data + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-        if (count == 2 && !strcmp(arguments[1], patterns[i].name))
+        if (count >= 2 && !strcmp(arguments[1], patterns[i].name))
             patterns[i].run();
     uint64_t sum = 0;
     if (strcmp(arguments[1], "few"))
         for (size_t i = 0; i < (size_t)PAGES * PAGE; i++)
             sum = sum * 31 + data[i];
     printf("%016lx\n", (unsigned long)sum);
-    return 3;
+    return count > 2 ? atoi(arguments[2]) : 3;
 }

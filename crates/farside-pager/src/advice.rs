@@ -61,6 +61,8 @@ impl Pager {
         let end = end.min(first.saturating_add(most));
         for (start, stop) in self.table.touched_stretches(first, end) {
             match said {
+                // What came without a fault would be used without one.
+                Said::Needed if self.is_recorded() => {}
                 Said::Needed => self.fetch_stretch(w, start, stop)?,
                 Said::Cold => self.evict_stretch(w, start, stop)?,
             }

@@ -1,5 +1,6 @@
 //! `farside record`: which pages a program uses, in which order, in microsets (3PO, section 3.1).
 
+mod fit;
 mod writer;
 
 use std::ffi::OsString;
@@ -12,23 +13,31 @@ use farside_pager::settings::MOST_MICROSET;
 use farside_trace::Metadata;
 use serde_json::json;
 
+use fit::{largest, local_pages};
 pub use writer::{Recorded, Writer};
 
 use crate::Failure;
-use crate::options::{Local, MAX_SIZE, Options};
+use crate::options::{Given, Layer, Local, MAX_SIZE, Options, Origin};
 use crate::run;
 use crate::tapes::build_id;
-
-/// Pages in a microset, as the paper chose it.
-const MICROSET: usize = 1024;
 
 /// Options of `farside record`, besides those of `farside run`.
 #[derive(Debug, Args)]
 pub struct RecordArguments {
     /// Most pages that are taken to be used at once: with more, recording is faster and the trace smaller; the
-    /// order of the pages among them is not noted.
-    #[arg(long, value_name = "PAGES", default_value_t = MICROSET, value_parser = microset)]
-    microset: usize,
+    /// order of the pages among them is not noted. 1024 if that fits twice into the local memory.
+    #[arg(long, value_name = "PAGES", value_parser = microset)]
+    microset: Option<usize>,
+    /// Most memory of the program that may be resident meanwhile: a size (400M) or a percentage of its peak
+    /// footprint (25%). Without it all is: that is faster, and the trace is the same.
+    #[arg(long, value_name = "SIZE|PERCENT")]
+    local: Option<String>,
+    /// Where far pages lie, as for farside run.
+    #[arg(long, value_name = "URL")]
+    far: Option<String>,
+    /// Read settings from a TOML file.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Note each page by a fault of its own. Otherwise a thread that goes through memory page by page is
     /// followed in runs of up to a sixteenth of a microset, whose last pages it may not have used.
     #[arg(long)]
@@ -52,8 +61,10 @@ pub struct RecordArguments {
 /// Printed after the options.
 pub const HELP: &str = "\
 What is noted: the pages of memory that the program allocates and maps, by thread, and to which allocation
-they belong. What is not: stacks, code, the program's own variables, child processes. All of the program's
-memory is local meanwhile.
+they belong. What is not: stacks, code, the program's own variables, child processes.
+
+Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR and the others of
+farside run), else from the file named by --config or FARSIDE_CONFIG.
 
 Exit codes:
   2    the command line makes no sense; nothing was started
@@ -67,22 +78,75 @@ fn microset(text: &str) -> Result<usize, String> {
     pages.ok_or_else(|| format!("'{text}' is no number from 1 to {MOST_MICROSET}"))
 }
 
-/// Records a program, and ends as it ended.
-pub fn record(arguments: &RecordArguments, mut options: Options) -> Result<ExitCode, Failure> {
-    let how = Recording { microset: arguments.microset, exact: arguments.exact };
-    options.quiet |= arguments.quiet;
+impl RecordArguments {
+    /// The settings of the run.
+    ///
+    /// # Errors
+    /// If one makes no sense: exit code 2.
+    pub fn options(&self) -> Result<Options, Failure> {
+        let given = |text: &Option<String>, option| {
+            text.clone().map(|text| Given { text, origin: Origin::Option(option) })
+        };
+        let layer = Layer {
+            local: given(&self.local, "--local"),
+            far: given(&self.far, "--far"),
+            ..Layer::default()
+        };
+        let mut options = Options::gather(layer, self.config.clone())?;
+        options.quiet |= self.quiet;
+        options.local.get_or_insert(Local::Bytes(MAX_SIZE));
+        Ok(options)
+    }
+
+    /// Pages in a microset of a run under that limit.
+    fn microset(&self, limit: &run::ChosenLimit, quiet: bool) -> Result<usize, Failure> {
+        let pages = local_pages(limit.for_process());
+        let largest = largest(pages);
+        match self.microset {
+            Some(asked) if fit::fits(asked, pages) => Ok(asked),
+            Some(asked) => Err(Failure::usage(format!(
+                "--microset {asked}: two do not fit into the local memory of the run; the most that does well \
+                 is --microset {largest}, or give it more with --local"
+            ))),
+            None => {
+                if largest < fit::MICROSET && !quiet {
+                    run::complain(&format!(
+                        "recording in microsets of {largest} pages, as larger ones do not fit into local memory"
+                    ));
+                }
+                Ok(largest)
+            }
+        }
+    }
+}
+
+/// Has the program under these settings recorded.
+pub fn set_up(options: &mut Options, how: Recording) {
     options.record = Some(how);
-    options.local.get_or_insert(Local::Bytes(MAX_SIZE));
     // What a prefetcher maps would not fault.
     options.prefetch = "none".to_owned();
+}
+
+/// Records a program, and ends as it ended.
+pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
+    let mut options = arguments.options()?;
     let program = run::check(&arguments.command)?;
-    let writer = Writer::new(&arguments.output, metadata(how, &program, &arguments.command))
+    let limit = run::limit_of(options.local, &program, &arguments.command[1..]);
+    let microset = arguments.microset(&limit, options.quiet)?;
+    let how = Recording { microset, exact: arguments.exact };
+    set_up(&mut options, how);
+    let trace = &arguments.output;
+    let writer = Writer::new(trace, metadata(how, &program, &arguments.command))
         .map_err(|error| Failure::usage(error.to_string()))?;
-    run::run_recorded(&options, &arguments.command, writer, &arguments.output)
+    run::run_recorded(&options, &arguments.command, writer, |recorded, _| {
+        if !options.quiet || recorded.problem.is_some() {
+            eprintln!("{}", recorded.describe(trace));
+        }
+    })
 }
 
 /// What is known beforehand of the trace of `command`, whose program is the file at `path`.
-fn metadata(how: Recording, path: &Path, command: &[OsString]) -> Metadata {
+pub fn metadata(how: Recording, path: &Path, command: &[OsString]) -> Metadata {
     // What can be executed but not read has none.
     let build_id = build_id(path).ok().map(|id| ("build_id".to_owned(), json!(id)));
     let mut command = command.iter().map(|argument| argument.to_string_lossy().into_owned());

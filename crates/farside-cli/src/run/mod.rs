@@ -1,6 +1,7 @@
 //! `farside run`: a program on far memory.
 
 mod children;
+mod following;
 mod footprint;
 mod job_control;
 mod library;
@@ -22,6 +23,7 @@ use std::process::ExitCode;
 use farside_pager::settings::env;
 
 pub(crate) use children::{Change, Launch, change_of};
+pub use following::{Followed, Following};
 pub use footprint::{Footprints, state_directory};
 pub(crate) use job_control::JobControl;
 pub use library::preload;
@@ -31,10 +33,11 @@ pub use program::{find, unmanageable};
 pub use registry::{RunFile, registered};
 pub use report::{Ending, Report, Subject, VERSION, grouped, nanoseconds};
 
-use crate::options::Options;
-use crate::record::Writer;
+use crate::options::{Local, Options};
+use crate::record::{Recorded, Writer};
 use crate::{Failure, doctor};
 use children::{raise_open_files, start_node};
+use following::Watch;
 use members::{Companion, Members};
 use progress::Progress;
 use registry::Registration;
@@ -51,29 +54,49 @@ pub fn run(options: &Options, command: &[OsString]) -> Result<ExitCode, Failure>
     run_with(options, command, tape.map_or(Along::Alone, Along::Tape))
 }
 
-/// As [`run`], and `writer` writes down into the trace at the path what the program does.
+/// As [`run`], and `writer` writes down what the program does; `after` gets what came of it when the program has
+/// ended, before `farside` ends in the same way.
 pub fn run_recorded(
     options: &Options,
     command: &[OsString],
     writer: Writer,
-    trace: &Path,
+    after: impl FnOnce(Recorded, &Report),
 ) -> Result<ExitCode, Failure> {
-    run_with(options, command, Along::Writer(writer, trace))
+    run_with(options, command, Along::Writer(writer, Box::new(after)))
 }
 
 /// What goes along with the program.
 enum Along<'a> {
     Alone,
-    /// What it does is written into the trace of that path.
-    Writer(Writer, &'a Path),
+    /// What it does is written down, and told of at the end.
+    Writer(Writer, After<'a>),
     Tape(Tape),
+}
+
+/// What is done with a recording.
+type After<'a> = Box<dyn FnOnce(Recorded, &Report) + 'a>;
+
+/// Where the program called `name` is.
+fn locate(name: &OsStr) -> Result<PathBuf, Failure> {
+    let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    find(name, &search)
+}
+
+/// What the peak footprint of a program with these arguments was, if that is remembered.
+fn remembered(path: &Path, arguments: &[OsString]) -> Option<u64> {
+    let identity = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    Footprints::of_user()?.recall(&identity, arguments)
+}
+
+/// The local limit of a run of the program in the file `path`.
+pub fn limit_of(local: Option<Local>, path: &Path, arguments: &[OsString]) -> ChosenLimit {
+    ChosenLimit::choose(local, remembered(path, arguments))
 }
 
 /// Where the program is; or why it could not be recorded, before anything is made for it.
 pub fn check(command: &[OsString]) -> Result<PathBuf, Failure> {
     let Some(name) = command.first() else { return Err(Failure::usage("no program given")) };
-    let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
-    let path = find(name, &search)?;
+    let path = locate(name)?;
     match unmanageable(&path) {
         None => doctor::check().map(|()| path),
         Some(reason) => Err(Failure::usage(format!("cannot record {}: {reason}", name.display()))),
@@ -88,8 +111,7 @@ fn run_with(
     let Some((name, arguments)) = command.split_first() else {
         return Err(Failure::usage("no program given"));
     };
-    let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
-    let path = find(name, &search)?;
+    let path = locate(name)?;
     if let Some(reason) = unmanageable(&path) {
         complain(&format!("running {} without far memory: {reason}", name.display()));
         let launch = Launch { path: &path, name, arguments, environment: Vec::new() };
@@ -101,38 +123,39 @@ fn run_with(
     if let Some(stats) = &options.stats {
         writable(stats)?;
     }
-    let footprints = Footprints::of_user();
-    let identity = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
-    let remembered = footprints.as_ref().and_then(|all| all.recall(&identity, arguments));
     let planned = || match &along {
         Along::Tape(tape) => Some(tape.local()),
         _ => None,
     };
-    let subject = Subject {
+    let mut subject = Subject {
         program: name.to_string_lossy().into_owned(),
         arguments: arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
-        limit: ChosenLimit::choose(options.local.or_else(planned), remembered),
+        limit: limit_of(options.local.or_else(planned), &path, arguments),
         far: options.far.to_string(),
+        tape: None,
     };
-    let (companion, trace) = match along {
+    let (companion, after) = match along {
         Along::Alone => (None, None),
-        Along::Writer(writer, trace) => (Some(Companion::Writer(writer)), Some(trace)),
+        Along::Writer(writer, after) => (Some(Companion::Writer(writer)), Some(after)),
         Along::Tape(tape) => {
             let limit = subject.limit.for_process();
             tape.check(limit)?;
-            (Some(Companion::Tape(tape.image(limit)?)), None)
+            if !options.force {
+                tape.check_program(&path)?;
+            }
+            let (image, followed) = tape.image(limit)?;
+            subject.tape = Some(followed);
+            (Some(Companion::Tape(image)), None)
         }
     };
     let program = ToStart { path: &path, name, arguments };
     let ((mut supervisor, registration), report) =
         start(options, &subject, &program, &library, companion)?;
-    if let (Some(recorded), Some(trace)) = (supervisor.take_recorded(), trace)
-        && (!options.quiet || recorded.problem.is_some())
-    {
-        eprintln!("{}", recorded.describe(trace));
+    if let (Some(recorded), Some(after)) = (supervisor.take_recorded(), after) {
+        after(recorded, &report);
     }
-    if let (Some(all), Ending::Exited(0)) = (&footprints, &report.ending) {
-        remember(all, &identity, arguments, &report, options.quiet);
+    if report.ending == Ending::Exited(0) {
+        remember(&path, arguments, &report, options.quiet);
     }
     conclude(options, (supervisor, registration), &report)
 }
@@ -172,7 +195,8 @@ fn start(
     // A run that `farside top` cannot see is still a run.
     let registration = Registration::enter(&run).ok();
     let mut progress = Progress::new(options.progress);
-    let mut supervisor = Supervisor::new(signals, members, subject.clone(), program, node);
+    let watch = Watch::new(subject.tape.is_some() && !options.quiet);
+    let mut supervisor = Supervisor::new(signals, members, subject.clone(), (program, node), watch);
     let report = supervisor.run(&mut progress).map_err(|error| own("go on supervising", error))?;
     Ok(((supervisor, registration), report))
 }
@@ -203,18 +227,11 @@ fn writable(stats: &PathBuf) -> Result<(), Failure> {
     })
 }
 
-fn remember(
-    all: &Footprints,
-    program: &Path,
-    arguments: &[OsString],
-    report: &Report,
-    quiet: bool,
-) {
+fn remember(path: &Path, arguments: &[OsString], report: &Report, quiet: bool) {
     let peak = report.counter("footprint_peak_bytes");
-    if peak == 0 {
-        return;
-    }
-    if let Err(error) = all.remember(program, arguments, peak)
+    let Some(all) = Footprints::of_user().filter(|_| peak > 0) else { return };
+    let identity = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if let Err(error) = all.remember(&identity, arguments, peak)
         && !quiet
     {
         complain(&format!("cannot remember the peak footprint for later runs: {error}"));

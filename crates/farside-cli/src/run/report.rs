@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::following::{Followed, Following};
 use super::limit::ChosenLimit;
 use crate::figures::{FaultTimes, Figures};
 use crate::options::Size;
@@ -51,6 +52,9 @@ pub struct Report {
     pub counters: serde_json::Map<String, serde_json::Value>,
     /// How long demand faults took.
     pub fault_times: FaultTimes,
+    /// What came of following a tape; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tape: Option<Following>,
 }
 
 /// What is known of a run before it starts.
@@ -64,6 +68,8 @@ pub struct Subject {
     pub limit: ChosenLimit,
     /// The far memory.
     pub far: String,
+    /// The tape that is followed, if there is one.
+    pub tape: Option<Followed>,
 }
 
 impl Report {
@@ -88,6 +94,7 @@ impl Report {
             processes: figures.processes,
             counters: counters.map(|(name, value)| ((*name).to_owned(), (*value).into())).collect(),
             fault_times: figures.fault_times(),
+            tape: subject.tape.as_ref().map(|tape| Following::new(tape, figures)),
         }
     }
 
@@ -124,7 +131,7 @@ impl Report {
             "farside: {}: {:.2} s, {processes}, {how}\n\
              farside: {}; peak resident {} of a peak footprint of {}\n\
              farside: {} demand faults{median}, {} late hits; {} prefetched ({} used, {} unused)\n\
-             farside: fetched {}, written back {}\n",
+             farside: fetched {}, written back {}\n{}",
             self.program,
             self.elapsed_seconds,
             self.limit.describe(self.counter("limit_bytes")),
@@ -137,6 +144,7 @@ impl Report {
             count("prefetched_unused"),
             bytes("fetched_bytes"),
             bytes("written_bytes"),
+            self.tape.as_ref().map(Following::summary).unwrap_or_default(),
         )
     }
 }

@@ -10,6 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::children::{Change, Node, change_of};
+use super::following::Watch;
 use super::job_control::JobControl;
 use super::members::Members;
 use super::progress::Progress;
@@ -19,6 +20,9 @@ use crate::record::Recorded;
 
 /// How often a live line is redrawn.
 const REDRAW: Duration = Duration::from_millis(250);
+
+/// How often the counters of a program that follows a tape are looked at.
+const GLANCE: Duration = Duration::from_millis(250);
 
 /// How long the node may take to end once nobody needs it.
 const NODE_GRACE: Duration = Duration::from_secs(2);
@@ -40,16 +44,17 @@ pub struct Supervisor {
     ending: Ending,
     job_control: JobControl,
     last_forwarded: Option<(Signal, Instant)>,
+    watch: Watch,
 }
 
 impl Supervisor {
-    /// Takes charge of `program` and `node`.
+    /// Takes charge of `program` and `node`; `watch` is who says that the program leaves its tape.
     pub fn new(
         signals: Signals,
         members: Members,
         subject: Subject,
-        program: Pid,
-        node: Node,
+        (program, node): (Pid, Node),
+        watch: Watch,
     ) -> Self {
         Self {
             signals,
@@ -63,14 +68,16 @@ impl Supervisor {
             ending: Ending::Running,
             job_control: JobControl::default(),
             last_forwarded: None,
+            watch,
         }
     }
 
     /// Serves until the program has ended, and returns the run's report.
     pub fn run(&mut self, progress: &mut Progress) -> io::Result<Report> {
         while self.ending == Ending::Running {
-            let timeout = progress.is_shown().then_some(REDRAW);
-            self.step(timeout)?;
+            let glance = self.watch.is_on().then_some(GLANCE);
+            self.step(progress.is_shown().then_some(REDRAW).or(glance))?;
+            self.keep_watch();
             if progress.is_shown() {
                 progress.show(&self.report());
             }
@@ -78,10 +85,17 @@ impl Supervisor {
         // Processes that died with the program have hung up already.
         while self.step(Some(Duration::ZERO))? {}
         progress.clear();
+        self.keep_watch();
         if self.node_is_dying()? {
             self.await_node()?;
         }
         Ok(self.report())
+    }
+
+    fn keep_watch(&mut self) {
+        if self.watch.is_on() {
+            self.watch.look(&self.members.figures());
+        }
     }
 
     /// What has been recorded of the program, if anything was.

@@ -1,7 +1,7 @@
 //! The tape of a run: read, fitted to the local limit, and prepared for the pager.
 
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use farside_pager::settings::Limit;
 use farside_sim::plan::{Derivation, NextFetches, PlanPolicy};
@@ -9,14 +9,17 @@ use farside_trace::PAGE_SIZE;
 use farside_trace::tape::{Step, StepKind, TapeError, TapeReader};
 use farside_wire::tape_image::{Action, Builder, PAGES, Pace, Region};
 
+use super::following::Followed;
 use crate::Failure;
 use crate::options::{Local, Size};
+use crate::tapes::build_id;
 
 /// How a tape is followed by default, as the paper chose it.
 const PACE: Pace = Pace { batch: 100, lookahead: 400 };
 
 /// A tape, checked.
 pub struct Tape {
+    path: PathBuf,
     reader: TapeReader,
     policy: PlanPolicy,
 }
@@ -34,7 +37,7 @@ impl Tape {
                 path.display()
             ))
         })?;
-        Ok(Self { reader, policy })
+        Ok(Self { path: path.to_owned(), reader, policy })
     }
 
     /// The local limit it is planned for.
@@ -55,8 +58,25 @@ impl Tape {
         }
     }
 
-    /// What the pager follows under that limit.
-    pub fn image(&self, limit: Limit) -> Result<OwnedFd, Failure> {
+    /// Refuses a program of another build than the one that was recorded. A tape that does not say what that was
+    /// fits every program; so does one for a program that cannot be read.
+    pub fn check_program(&self, program: &Path) -> Result<(), Failure> {
+        let info = self.reader.info();
+        let (Some(recorded), Ok(here)) = (&info.build_id, build_id(program)) else { return Ok(()) };
+        if *recorded == here {
+            return Ok(());
+        }
+        Err(Failure::usage(format!(
+            "{} is the tape of {} with build id {recorded}, and {} has build id {here}; record this one, or follow \
+             the tape all the same with --force",
+            self.path.display(),
+            info.program.as_deref().unwrap_or("a program"),
+            program.display(),
+        )))
+    }
+
+    /// What the pager follows under that limit, and what there is to say of it.
+    pub fn image(&self, limit: Limit) -> Result<(OwnedFd, Followed), Failure> {
         let info = self.reader.info();
         let threads = u64::from(info.threads.max(1));
         let extra = match limit {
@@ -70,12 +90,15 @@ impl Tape {
             let (site, nth) = (region.site, region.nth);
             builder.region(Region { site, nth, first: region.first.0, count: region.count });
         }
+        let mut steps = 0;
         for number in self.reader.summary().threads.keys() {
             builder.thread(*number);
-            self.fit(*number, info.capacity / threads, extra, |step| add(&mut builder, step))
+            let put = |step| steps += u64::from(add(&mut builder, step));
+            self.fit(*number, info.capacity / threads, extra, put)
                 .map_err(|error| Failure::usage(error.to_string()))?;
         }
-        builder.finish(PACE).map_err(|error| Failure::own(error.to_string()))
+        let image = builder.finish(PACE).map_err(|error| Failure::own(error.to_string()))?;
+        Ok((image, Followed { tape: self.path.clone(), steps }))
     }
 
     /// The steps of a thread with so many pages more than were planned for.
@@ -111,13 +134,16 @@ impl Tape {
     }
 }
 
-fn add(builder: &mut Builder, step: Step) {
+/// Adds a step; whether it can be followed.
+fn add(builder: &mut Builder, step: Step) -> bool {
     let action = match step.kind {
         StepKind::Touch => Action::Touch,
         StepKind::Fetch => Action::Fetch,
         StepKind::Evict => Action::Evict,
     };
-    if step.page.0 < PAGES {
+    let known = step.page.0 < PAGES;
+    if known {
         builder.push(action, step.page.0);
     }
+    known
 }

@@ -2,3 +2,4 @@
 
 mod follow;
 mod record;
+mod report;

@@ -178,6 +178,65 @@ fn regions_bear_the_same_names_in_every_run() {
 }
 
 #[test]
+fn little_local_memory_makes_no_difference() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let config = directory.path().join("fifo.toml");
+    // Evicts what is in use.
+    std::fs::write(&config, "replacement = 'fifo'\n").expect("room");
+    let fifo = ["--config", config.to_str().expect("a readable path")];
+    let exact = ["--exact", "--microset", "64"];
+    for pattern in ["scan", "hot", "straddle"] {
+        let all = recorded(&exact, pattern);
+        for (local, how) in [("1M", &[][..]), ("1M", &fifo[..]), ("4M", &fifo[..])] {
+            let some = recorded(&[&exact, how, &["--local", local]].concat(), pattern);
+            let pages = |recorded: &Recorded| -> Vec<(u64, bool)> {
+                recorded.accesses.iter().map(|access| (access.page.0, access.write)).collect()
+            };
+            let (all_pages, some_pages) = (pages(&all), pages(&some));
+            let mut both = all_pages.iter().zip(&some_pages);
+            let wrong = both.position(|(one, other)| one != other);
+            assert_eq!((wrong, all_pages.len()), (None, some_pages.len()), "{pattern}, {local}");
+            assert_eq!(all.names, some.names);
+        }
+    }
+}
+
+#[test]
+fn every_use_is_noted_though_most_memory_is_far() {
+    let found = recorded(&["--microset", "1", "--exact", "--local", "1M"], "scan");
+    assert!(order(&found.accesses) == scanned());
+    // The far memory may be slow, and threads take turns.
+    let slow = "embedded:latency=20us,bandwidth=10gbit";
+    let found = recorded(&["--local", "2M", "--far", slow], "threads");
+    assert!(found.accesses.iter().filter(|access| access.thread > 0).count() >= 3 * 5 * 1000);
+}
+
+#[test]
+fn microsets_fit_into_local_memory() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = directory.path().join("t.fpt");
+    let record = |options: &[&str]| {
+        let output = record(&trace, options, "few");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let microset = || {
+        let reader = TraceReader::open(&trace).expect("a trace");
+        let metadata = reader.metadata().expect("a description");
+        metadata.other["microset"].as_u64().expect("a number")
+    };
+    let (code, text) = record(&["--local", "2M", "--microset", "257"]);
+    assert!(code == Some(2) && text.contains("--microset 128"), "{text}");
+    let (code, text) = record(&["--local", "2M"]);
+    assert!(code == Some(3) && text.contains("microsets of 128 pages"), "{text}");
+    assert_eq!(microset(), 128);
+    let (code, text) = record(&["--local", "2M", "--microset", "256", "--quiet"]);
+    assert_eq!((code, text.as_str(), microset()), (Some(3), "", 256));
+    let (code, text) = record(&["--local", "8M"]);
+    assert!(code == Some(3) && !text.contains("microsets"), "{text}");
+    assert_eq!(microset(), 1024);
+}
+
+#[test]
 fn children_are_not_recorded_and_go_on() {
     let found = recorded(&[], "child");
     assert!(order(&found.accesses).len() >= 4 * PAGES as usize);
@@ -208,7 +267,7 @@ fn a_full_disk_stops_the_recording_and_not_the_program() {
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("/dev/full"), "{text}");
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let Some(_disk) = SmallDisk::mount(directory.path()) else {
+    let Some(_disk) = SmallDisk::mount(directory.path(), "256k") else {
         skipped("a_full_disk_stops_the_recording_and_not_the_program", "cannot mount a small disk");
         return;
     };
@@ -224,13 +283,13 @@ fn a_full_disk_stops_the_recording_and_not_the_program() {
 }
 
 /// A file system that is soon full.
-struct SmallDisk<'a>(&'a Path);
+pub struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
-    /// Mounts one at `path`, if this user may.
-    fn mount(path: &'a Path) -> Option<Self> {
+    /// Mounts one of that size at `path`, if this user may.
+    pub fn mount(path: &'a Path, size: &str) -> Option<Self> {
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=256k", "tmpfs"]).arg(path);
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(path);
         mount.output().is_ok_and(|output| output.status.success()).then_some(Self(path))
     }
 }

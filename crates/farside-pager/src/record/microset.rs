@@ -103,6 +103,11 @@ impl Microset {
         self.pages.len()
     }
 
+    /// Whether a page is in it.
+    pub fn contains(&self, page: u64) -> bool {
+        self.pages.contains(&page)
+    }
+
     /// Its pages in the order of their first use.
     #[cfg(test)]
     fn pages(&self) -> &[u64] {

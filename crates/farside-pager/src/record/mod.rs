@@ -177,8 +177,13 @@ impl Pager {
             return Ok(());
         }
         let page = self.page_of(fault.addr);
-        if matches!(self.table.load(page).state(), State::Resident | State::Foreign) {
+        let state = self.table.load(page).state();
+        if matches!(state, State::Resident | State::Foreign) {
             return self.fault(w, fault.addr, false);
+        }
+        if state != State::Untouched && self.is_pressed() && notes.threads[thread].contains(page) {
+            // It had to leave while it was in use, which is noted already.
+            return self.map_run(w, page, Step { keep: None, run: 1, down: false }).map(drop);
         }
         let step =
             notes.threads[thread].need(page, || (recorder.surroundings.instruction)(fault.thread));
@@ -198,6 +203,16 @@ impl Pager {
         let mapped = self.map_run(w, page, step)?;
         recorder.note(notes, thread, mapped, fault.write);
         Ok(())
+    }
+
+    /// Whether pages may have been evicted, or unmapped by the replacement policy.
+    fn is_pressed(&self) -> bool {
+        self.counters.evicted_pages.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether the program's accesses are recorded.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recorder().is_some()
     }
 
     /// Unmaps all of a thread's microset but its last `keep` pages.
