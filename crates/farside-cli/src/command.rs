@@ -139,6 +139,10 @@ struct RunArguments {
     /// planned for; a larger one is made use of.
     #[arg(long, value_name = "TAPE")]
     tape: Option<PathBuf>,
+    /// Follow the tape that an earlier run with --auto of the same program and arguments left; if there is none,
+    /// record this run and leave one. `farside tapes` lists what is kept.
+    #[arg(long, conflicts_with = "tape")]
+    auto: bool,
     /// Follow the tape of another build of the program all the same.
     #[arg(long, requires = "tape")]
     force: bool,
@@ -212,6 +216,7 @@ impl RunArguments {
     fn options(&self) -> Result<Options, Failure> {
         let mut options = Options::gather(self.layer(), self.config.clone())?;
         options.tape.clone_from(&self.tape);
+        options.auto = self.auto;
         options.force = self.force;
         Ok(options)
     }

@@ -39,6 +39,8 @@ pub struct Options {
     pub record: Option<Recording>,
     /// The tape that the program follows, if there is one.
     pub tape: Option<PathBuf>,
+    /// Whether the run looks after its tape itself: records, plans, and follows.
+    pub auto: bool,
     /// Whether a tape of another build of the program is followed all the same.
     pub force: bool,
     /// File for the statistics.
@@ -88,6 +90,7 @@ impl Options {
             move_frames: frames(layer.frames.as_ref())?,
             record: None,
             tape: None,
+            auto: false,
             force: false,
             stats: layer.stats.as_ref().map(|given| given.text.clone().into()),
             quiet: switch(layer.quiet.as_ref())?,

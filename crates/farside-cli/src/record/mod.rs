@@ -13,7 +13,7 @@ use farside_pager::settings::MOST_MICROSET;
 use farside_trace::Metadata;
 use serde_json::json;
 
-use fit::{largest, local_pages};
+pub use fit::{largest, local_pages};
 pub use writer::{Recorded, Writer};
 
 use crate::Failure;

@@ -1,5 +1,6 @@
 //! `farside run`: a program on far memory.
 
+mod auto;
 mod children;
 mod following;
 mod footprint;
@@ -50,6 +51,9 @@ use tape::Tape;
 /// Runs `command`, program and arguments, and returns its exit code. Nothing is started unless
 /// everything that can be checked beforehand is in order.
 pub fn run(options: &Options, command: &[OsString]) -> Result<ExitCode, Failure> {
+    if options.auto {
+        return auto::run(options, command);
+    }
     let tape = options.tape.as_deref().map(Tape::open).transpose()?;
     run_with(options, command, tape.map_or(Along::Alone, Along::Tape))
 }

@@ -1,5 +1,6 @@
 //! Recording real programs, and running them from tapes.
 
+mod auto;
 mod follow;
 mod record;
 mod report;
