@@ -29,7 +29,7 @@ pub struct RecordArguments {
     #[arg(long, value_name = "PAGES", value_parser = microset)]
     microset: Option<usize>,
     /// Most memory of the program that may be resident meanwhile: a size (400M) or a percentage of its peak
-    /// footprint (25%). Without it all is: that is faster, and the trace is the same.
+    /// footprint (25%). Without it all is, which is faster; the trace hardly differs, with --exact not at all.
     #[arg(long, value_name = "SIZE|PERCENT")]
     local: Option<String>,
     /// Where far pages lie, as for farside run.
