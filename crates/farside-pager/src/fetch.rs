@@ -134,7 +134,13 @@ impl Pager {
     }
 
     /// Brings in owned pages at once.
-    fn fetch_run(&self, w: &mut Worker, first: u64, count: u64, demanded: Option<u64>) -> Outcome {
+    pub(crate) fn fetch_run(
+        &self,
+        w: &mut Worker,
+        first: u64,
+        count: u64,
+        demanded: Option<u64>,
+    ) -> Outcome {
         let mut at = 0;
         while at < count {
             let got = match self.fetch_part(w, first + at, count - at, demanded) {

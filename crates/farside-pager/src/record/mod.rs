@@ -15,6 +15,7 @@ use farside_far::FarError;
 use farside_wire::queue::Sender;
 use farside_wire::recording::Told;
 
+use crate::counters::Counters;
 use crate::frames::Run;
 use crate::names::{Names, Renamed};
 use crate::pager::{Outcome, Pager, Worker};
@@ -294,9 +295,39 @@ impl Pager {
                         return Ok(mapped);
                     }
                 }
+                State::Far if run.0 > 1 => {
+                    if let Some(fetched) = self.fetch_far_run(w, page, run)? {
+                        return Ok(fetched);
+                    }
+                }
                 _ => return self.fault(w, self.address(page), false).map(|()| (page, 1)),
             }
         }
+    }
+
+    /// Fetches a page, and those of its run that are far, too; `None` if it is not far any more.
+    fn fetch_far_run(
+        &self,
+        w: &mut Worker,
+        page: u64,
+        (run, down): (u64, bool),
+    ) -> Result<Option<(u64, u64)>, FarError> {
+        let far = |page| self.table.load(page).state() == State::Far;
+        // What is in use must not be pushed out by what may be.
+        let run = run.min(self.budget.limit() / 8).max(1);
+        let below = if down { (1..run).take_while(|i| far(page - i)).count() as u64 } else { 0 };
+        let (first, most) = (page - below, if down { below + 1 } else { run });
+        let count = self.claim_far(first, most, Word::new(State::Busy));
+        if !(first..first + count).contains(&page) {
+            for page in first..first + count {
+                self.publish_absent(page, Word::new(State::Far).with_stored());
+            }
+            return Ok(None);
+        }
+        Counters::add(&self.counters.demand_faults, 1);
+        self.fetch_run(w, first, count, Some(page))?;
+        self.wake(first, count);
+        Ok(Some((first, count)))
     }
 
     /// Maps a page that was unmapped, and those of its run whose frames lie beside its own; `None` if it is not
