@@ -144,7 +144,7 @@ struct RunArguments {
     #[arg(long, conflicts_with = "tape")]
     auto: bool,
     /// Follow the tape of another build of the program all the same.
-    #[arg(long, requires = "tape")]
+    #[arg(long, requires = "tape", conflicts_with = "auto")]
     force: bool,
     /// Read settings from a TOML file.
     #[arg(long, value_name = "FILE")]

@@ -31,7 +31,7 @@ fn bad_command_lines_end_with_code_2() {
         (vec!["run", "--auto", "true"], vec!["--auto", "--local"]),
         (vec!["run", "--auto", "--tape", "a.tape", "true"], vec!["--auto", "--tape"]),
         (vec!["run", "--force", "true"], vec!["--tape"]),
-        (vec!["run", "--auto", "--force", "true"], vec!["--tape"]),
+        (vec!["run", "--auto", "--force", "true"], vec!["--auto", "--force"]),
         (vec!["record", "-o", "a", "--local", "1K", "true"], vec!["--local 1K", "1 MiB"]),
         (vec!["record", "-o", "a", "--far", "x:", "true"], vec!["--far x:"]),
         (vec!["record", "-o", "a", "--config", "/no/such/file", "true"], vec!["/no/such/file"]),
