@@ -6,7 +6,7 @@ mod support;
 
 use std::collections::{BTreeSet, HashSet};
 
-use farside_sim::plan::{CheckError, PlanError, PlanOptions, PlanPolicy, Planner};
+use farside_sim::plan::{CheckError, PlanError, PlanOptions, PlanPolicy, Planner, Survey};
 use farside_trace::tape::{Step, StepKind};
 use farside_trace::{Access, Block, Mapping, MappingChange, MappingEvent, PageId, PageRange};
 use planned::{Steps, block, check, microsets, options, plan, uses};
@@ -89,6 +89,36 @@ fn what_a_microset_uses_stays_to_its_end() {
     check(&pairs, 0, &steps[0], &blocks).expect("a good plan");
 }
 
+/// Three pages of four had content before; one of them is discarded before it is used.
+#[test]
+fn what_had_content_before_is_fetched() {
+    use StepKind::{Fetch, Touch};
+    let appeared = |access, first, count, name: &str| {
+        let mapping = Mapping { first: PageId(first), count, name: name.to_owned() };
+        MappingEvent { access, change: MappingChange::Appeared(mapping) }
+    };
+    let events = vec![
+        appeared(0, 50, 4, "far:00000000000000ab:0+0"),
+        appeared(0, 51, 3, "far:00000000000000ab:0+1,kept"),
+        appeared(2, 52, 1, "far:00000000000000ab:0+2"),
+    ];
+    let pages = [50, 51, 52, 53, 50, 51];
+    let accesses = pages.map(|page| Access::from(PageId(page))).to_vec();
+    let blocks = [Block { first: 0, accesses, events }];
+    for policy in [Lru, Min] {
+        let options = options(policy, &[4], 1);
+        let (steps, regions) = plan(&options, &blocks).expect("planned");
+        let first = regions[0].first.0;
+        let expected = [(Touch, 0), (Fetch, 1), (Touch, 2), (Fetch, 3)];
+        assert_eq!(only(&steps), expected.map(|(kind, page)| step(kind, first + page)));
+        check(&options, 0, &steps[0], &blocks).expect("a good plan");
+    }
+    let mut survey = Survey::new();
+    blocks.iter().for_each(|block| survey.feed(block).expect("a good trace"));
+    let footprint = survey.finish();
+    assert_eq!((footprint.pages, footprint.peak), (4, 4));
+}
+
 /// A region of ten pages, used, discarded and used again; then given back.
 #[test]
 fn pages_leave_without_a_step_when_their_content_is_gone() {
@@ -165,20 +195,21 @@ fn the_checker_sees_what_is_wrong() {
     assert!(matches!(error, Err(CheckError::EvictedInUse { record: 1, .. })));
 }
 
-/// Site, number and offset of a region, or that something vanishes.
-type Name = Option<(u64, u32, u64)>;
+/// Site, number and offset of a region, and whether there is content; or that something vanishes.
+type Name = Option<(u64, u32, u64, bool)>;
 
 /// Changes of mappings among the accesses: before which access, where, how many pages, and what.
 fn events() -> impl Strategy<Value = Vec<(u64, u64, u64, Name)>> {
-    let name = prop::option::weighted(0.7, (0..2_u64, 0..3_u32, 0..40_u64));
+    let name = prop::option::weighted(0.7, (0..2_u64, 0..3_u32, 0..40_u64, any::<bool>()));
     prop::collection::vec((0..600_u64, 0..80_u64, 1..30_u64, name), 0..12)
 }
 
 fn event(access: u64, first: u64, count: u64, name: Name) -> MappingEvent {
     let first = PageId(first);
     let change = match name {
-        Some((site, nth, offset)) => {
-            let name = format!("far:{site:016x}:{nth}+{offset}");
+        Some((site, nth, offset, kept)) => {
+            let kept = if kept { ",kept" } else { "" };
+            let name = format!("far:{site:016x}:{nth}+{offset}{kept}");
             MappingChange::Appeared(Mapping { first, count, name })
         }
         None => MappingChange::Vanished(PageRange::new(first, count)),

@@ -62,9 +62,10 @@ proptest! {
         microset in prop_oneof![Just(1_usize), 2..10_usize],
         capacity in 1..60_u64,
         extra in 0..40_u64,
+        kept: bool,
     ) {
         let accesses = microsets(&raw, microset);
-        let name = "far:0000000000000001:0+0".to_owned();
+        let name = format!("far:0000000000000001:0+0{}", if kept { ",kept" } else { "" });
         let whole = Mapping { first: PageId(0), count: 120, name };
         let mut events = vec![MappingEvent { access: 0, change: MappingChange::Appeared(whole) }];
         for (at, first, count) in &discards {

@@ -29,8 +29,10 @@ const B: &str = "far:00000000000000aa:1+0";
 
 #[test]
 fn only_names_written_exactly_so_are_regions() {
-    let name = RegionName { site: 0x0123_4567_89ab_cdef, nth: 12, offset: 0 };
+    let name = RegionName { site: 0x0123_4567_89ab_cdef, nth: 12, offset: 0, kept: false };
     assert_eq!(RegionName::parse("far:0123456789abcdef:12+0"), Some(name));
+    let kept = RegionName { kept: true, ..name };
+    assert_eq!(RegionName::parse("far:0123456789abcdef:12+0,kept"), Some(kept));
     for bad in [
         "",
         "[heap]",
@@ -47,6 +49,8 @@ fn only_names_written_exactly_so_are_regions() {
         "far:0123456789abcdef:01+1",
         "far:0123456789abcdef:1+00",
         "far:0123456789abcdef:1+0 ",
+        "far:0123456789abcdef:1+0,",
+        "far:0123456789abcdef:1+0,kept,kept",
         " far:0123456789abcdef:1+0",
         "Far:0123456789abcdef:1+0",
         "far:0123456789abcdef:4294967296+0",

@@ -6,6 +6,7 @@ use farside_trace::tape::{Step, StepKind};
 use farside_trace::{Block, MappingEvent, PageId, PageRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::kept::Kept;
 use super::{PlanError, PlanOptions, RegionNames};
 
 /// What is wrong with the steps of a plan, or with the trace.
@@ -106,6 +107,7 @@ pub struct Checker {
     microset: u64,
     names: RegionNames,
     touched: FxHashSet<PageId>,
+    kept: Kept,
     threads: FxHashMap<u32, Thread>,
     counts: Counts,
 }
@@ -132,6 +134,7 @@ impl Checker {
             microset: if microset.saturating_mul(2) <= share { microset } else { 0 },
             names: RegionNames::new(),
             touched: FxHashSet::default(),
+            kept: Kept::default(),
             threads: FxHashMap::default(),
             counts: Counts::default(),
         }
@@ -176,11 +179,13 @@ impl Checker {
 
     fn event(&mut self, event: &MappingEvent) -> Result<(), CheckError> {
         let mut gone = Vec::new();
-        self.names.apply(event, &mut gone)?;
+        let kept = self.names.apply(event, &mut gone)?;
         for range in gone {
+            self.kept.discard(range);
             self.touched.retain(|page| !range.contains(*page));
             self.threads.values_mut().for_each(|thread| thread.discard(range));
         }
+        kept.into_iter().for_each(|range| self.kept.add(range));
         Ok(())
     }
 
@@ -192,7 +197,7 @@ impl Checker {
     ) -> Result<(), E> {
         let thread = self.threads.entry(number).or_default();
         let record = thread.records;
-        let first = self.touched.insert(page);
+        let first = self.touched.insert(page) && !self.kept.contains(page);
         while !thread.resident.contains_key(&page) {
             match next(number)? {
                 Some(Step { kind: StepKind::Evict, page }) => {

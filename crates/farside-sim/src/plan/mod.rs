@@ -7,6 +7,7 @@ mod check;
 mod derive;
 mod error;
 mod foresight;
+mod kept;
 mod lru;
 mod min;
 mod naming;
@@ -158,7 +159,7 @@ impl Planner {
     }
 
     fn event(&mut self, event: &MappingEvent) -> Result<(), PlanError> {
-        self.names.apply(event, &mut self.gone)?;
+        let kept = self.names.apply(event, &mut self.gone)?;
         for range in self.gone.drain(..) {
             let threads = &mut self.threads;
             let mut concerned = vec![false; threads.len()];
@@ -174,6 +175,7 @@ impl Planner {
                 }
             }
         }
+        self.pages.keep(kept);
         Ok(())
     }
 

@@ -17,10 +17,11 @@ const RECENT: usize = 1 << 10;
 /// Binary logarithm of the pages that share one of these places.
 const RECENT_SHIFT: u32 = 8;
 
-/// The name of a mapping that `farside record` makes: `far:SITE:NTH+OFFSET`.
+/// The name of a mapping that `farside record` makes: `far:SITE:NTH+OFFSET`, or `far:SITE:NTH+OFFSET,kept`.
 ///
 /// SITE is 16 hexadecimal digits, the hash of the call site; NTH tells in decimal how many regions came
-/// from there before; OFFSET is in decimal the offset of the mapping in its region, in pages.
+/// from there before; OFFSET is in decimal the offset of the mapping in its region, in pages. The pages of
+/// a mapping have no content when it appears, but with `,kept` they have: it is older than the trace.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RegionName {
     /// Hash of the call site.
@@ -29,11 +30,17 @@ pub struct RegionName {
     pub nth: u32,
     /// Offset of the mapping's first page in the region.
     pub offset: u64,
+    /// Whether its pages have content that is older than the trace.
+    pub kept: bool,
 }
 
 impl RegionName {
     /// Parses a name; `None` for every name that is not written exactly so.
     pub fn parse(name: &str) -> Option<Self> {
+        let (name, kept) = match name.strip_suffix(",kept") {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
         let (site, rest) = name.strip_prefix("far:")?.split_once(':')?;
         let (nth, offset) = rest.split_once('+')?;
         if site.len() != 16 || !site.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -43,6 +50,7 @@ impl RegionName {
             site: u64::from_str_radix(site, 16).ok()?,
             nth: decimal(nth)?.try_into().ok()?,
             offset: decimal(offset)?,
+            kept,
         })
     }
 }
@@ -115,8 +123,9 @@ impl RegionNames {
         }
     }
 
-    /// Takes in an event; appends to `gone` the ranges of tape space whose content is gone with it. Mappings
-    /// that are no regions are ignored, and so are pages outside of regions that vanish.
+    /// Takes in an event; appends to `gone` the ranges of tape space whose content is gone with it, and returns
+    /// the range that has content now, which is older than the trace. Mappings that are no regions are ignored,
+    /// and so are pages outside of regions that vanish.
     ///
     /// # Errors
     /// [`PlanError::RegionTooLarge`] and [`PlanError::TooManyRegions`] if the region finds no room,
@@ -125,26 +134,30 @@ impl RegionNames {
         &mut self,
         event: &MappingEvent,
         gone: &mut Vec<PageRange>,
-    ) -> Result<(), PlanError> {
+    ) -> Result<Option<PageRange>, PlanError> {
         match &event.change {
             MappingChange::Appeared(mapping) => match RegionName::parse(&mapping.name) {
-                Some(name) if mapping.count > 0 => self.appear(mapping, name, event.access, gone),
-                _ => Ok(()),
+                Some(name) if mapping.count > 0 => {
+                    let range = self.appear(mapping, name, event.access, gone)?;
+                    Ok(name.kept.then_some(range))
+                }
+                _ => Ok(None),
             },
             MappingChange::Vanished(range) => {
                 self.cut(range.first.0, range.end(), gone);
-                Ok(())
+                Ok(None)
             }
         }
     }
 
+    /// The pages of a mapping belong to a region; returns them in tape space.
     fn appear(
         &mut self,
         mapping: &Mapping,
         name: RegionName,
         access: u64,
         gone: &mut Vec<PageRange>,
-    ) -> Result<(), PlanError> {
+    ) -> Result<PageRange, PlanError> {
         let Mapping { first, count, .. } = *mapping;
         let end = name.offset.saturating_add(count);
         if end > REGION_PAGES || first.0.checked_add(count).is_none() {
@@ -155,7 +168,7 @@ impl RegionNames {
         self.cut(first.0, first.0 + count, gone);
         let shift = begin.wrapping_add(name.offset).wrapping_sub(first.0);
         self.pieces.insert(first.0, Piece { first: first.0, count, shift, named: true });
-        Ok(())
+        Ok(PageRange::new(PageId(begin + name.offset), count))
     }
 
     /// Where the region begins in tape space; it reaches as far as `end` at least.

@@ -3,6 +3,7 @@
 use farside_trace::{PageId, PageRange};
 
 use super::PlanError;
+use super::kept::Kept;
 use super::page_numbers::PageNumbers;
 use crate::page_map::NONE;
 
@@ -16,6 +17,8 @@ pub(super) struct Use {
     pub page: u32,
     /// Whether it is the first of any thread since the page came to be.
     pub first: bool,
+    /// Whether it is the first of any thread of a page whose content is older than the trace.
+    pub kept: bool,
 }
 
 /// Pages by number, in order of appearance, and which of them have content.
@@ -23,6 +26,8 @@ pub(super) struct Use {
 pub(super) struct Pages {
     numbers: PageNumbers,
     pages: Vec<PageId>,
+    /// Of pages that have not been used since.
+    kept: Kept,
 }
 
 impl Pages {
@@ -38,13 +43,20 @@ impl Pages {
             self.pages.push(page);
             *number = next;
         }
-        let known = Use { page: *number & !TOUCHED, first: *number & TOUCHED == 0 };
+        let (known, new) = (*number & !TOUCHED, *number & TOUCHED == 0);
         *number |= TOUCHED;
-        Ok(known)
+        let kept = new && self.kept.contains(page);
+        Ok(Use { page: known, first: new && !kept, kept })
+    }
+
+    /// The pages of `range` have content that is older than the trace.
+    pub fn keep(&mut self, range: Option<PageRange>) {
+        range.into_iter().for_each(|range| self.kept.add(range));
     }
 
     /// The content of the pages in `range` is gone; calls `forget` with the number of each that had any.
     pub fn discard(&mut self, range: PageRange, mut forget: impl FnMut(u32)) {
+        self.kept.discard(range);
         let touched = |(_, number): &(PageId, u32)| *number & TOUCHED != 0;
         let gone: Vec<_> = self.numbers.in_range(range).filter(touched).collect();
         for (page, number) in gone {

@@ -46,10 +46,11 @@ impl Survey {
         let mut gone = Vec::new();
         pieces(block, |piece| match piece {
             Piece::Event(event) => {
-                self.names.apply(event, &mut gone)?;
+                let kept = self.names.apply(event, &mut gone)?;
                 for range in gone.drain(..) {
                     self.pages.discard(range, |_| self.live -= 1);
                 }
+                self.pages.keep(kept);
                 Ok(())
             }
             Piece::Accesses(_, accesses) => {
@@ -57,7 +58,8 @@ impl Survey {
                     self.threads.insert(of_thread[0].thread);
                     for access in of_thread {
                         let page = self.names.translate(access.page)?;
-                        self.live += u64::from(self.pages.use_of(page)?.first);
+                        let used = self.pages.use_of(page)?;
+                        self.live += u64::from(used.first || used.kept);
                     }
                     self.peak = self.peak.max(self.live);
                 }
