@@ -37,7 +37,9 @@ impl Pager {
             return outcome;
         }
         let mut plan = PrefetchPlan::new();
-        self.lock_prefetcher().fault(PageId(page), FaultKind::Demand, &mut plan);
+        if !self.is_recorded() {
+            self.lock_prefetcher().fault(PageId(page), FaultKind::Demand, &mut plan);
+        }
         let follows = plan.runs().next().is_some_and(|run| run.first.0 == page + 1);
         let outcome = if plan.is_empty() {
             self.fetch_single(w, page)

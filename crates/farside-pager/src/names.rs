@@ -71,6 +71,16 @@ impl Names {
         }
     }
 
+    /// All pages that have names.
+    pub fn all(&self) -> impl Iterator<Item = Renamed> + '_ {
+        self.parts.iter().map(|(first, part)| Renamed::Appeared {
+            first: *first,
+            count: part.end - first,
+            name: part.name,
+            offset: part.offset,
+        })
+    }
+
     /// The content of the pages from `first` to before `end` is gone; they keep their names.
     pub fn forget(&mut self, first: u64, end: u64, tell: &mut dyn FnMut(Renamed)) {
         let mut at = first;

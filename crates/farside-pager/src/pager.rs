@@ -17,6 +17,7 @@ use crate::counters::Counters;
 use crate::flight::Flights;
 use crate::frames::{Budget, FrameArea};
 use crate::gate::Gate;
+use crate::part::{KeptNames, Switch};
 use crate::record::Recorder;
 use crate::region::FreeRanges;
 use crate::replay::Replay;
@@ -54,6 +55,8 @@ pub struct Parts {
     pub recorder: Option<Recorder>,
     /// What has the program follow a tape, if there is one.
     pub replay: Option<Replay>,
+    /// Where names of pages are kept for parts of the run that are recorded or follow tapes.
+    pub names: Option<KeptNames>,
 }
 
 /// The far region and everything that decides about its pages.
@@ -83,8 +86,9 @@ pub struct Pager {
     pub(crate) tag_seed: u64,
     /// Runs prefetched, for sampling.
     pub(crate) runs: AtomicU64,
-    pub(crate) recorder: Option<Recorder>,
-    pub(crate) replay: Option<Replay>,
+    pub(crate) recorder: Switch<Recorder>,
+    pub(crate) replay: Switch<Replay>,
+    pub(crate) names: Option<KeptNames>,
     limit: Limit,
     touched: AtomicU64,
 }
@@ -143,8 +147,9 @@ impl Pager {
             exact_prefetch_count: parts.exact_prefetch_count,
             tag_seed: parts.tag_seed,
             runs: AtomicU64::new(0),
-            recorder: parts.recorder,
-            replay: parts.replay,
+            recorder: Switch::new(parts.recorder),
+            replay: Switch::new(parts.replay),
+            names: parts.names,
             limit: parts.limit,
             touched: AtomicU64::new(0),
         }

@@ -16,7 +16,8 @@ use thiserror::Error;
 
 use crate::counters::{Counters, MAGIC};
 use crate::pager::{Pager, Parts};
-use crate::record::{Recorder, Surroundings};
+use crate::part::KeptNames;
+use crate::record::{Recorder, Recording, Surroundings};
 use crate::replay::Replay;
 use crate::service::{Service, ThreadHook};
 use crate::settings::{BadSetting, Settings, env};
@@ -49,6 +50,8 @@ pub struct Hooks {
     pub thread: ThreadHook,
     /// Names the place in the program from which the calling thread allocates; 0 if it is not known.
     pub site: fn() -> u64,
+    /// Whether parts of the run may be recorded or follow tapes: the names of pages are kept from the start.
+    pub parts: bool,
 }
 
 /// Where to tell what is recorded.
@@ -63,13 +66,13 @@ pub struct Reader {
 /// First characters of the names of all threads that the runtime makes, which never fault.
 const RUNTIME: &[u8] = b"farside-";
 
-/// Makes the recorder that the settings ask for, if there is somebody to tell.
-fn recorder(
-    settings: &Settings,
+/// Makes the recorder that is asked for, if there is somebody to tell.
+pub(crate) fn recorder(
+    how: Option<Recording>,
     reader: Option<Reader>,
     hooks: Hooks,
 ) -> Result<Option<Recorder>, OsError> {
-    let (Some(how), Some(Reader { queue, pid })) = (settings.record, reader) else {
+    let (Some(how), Some(Reader { queue, pid })) = (how, reader) else {
         return Ok(None);
     };
     let surroundings = Surroundings {
@@ -82,7 +85,7 @@ fn recorder(
 }
 
 /// Makes what follows the tape, if there is one.
-fn replay(tape: Option<OwnedFd>, hooks: Hooks) -> Result<Option<Replay>, OsError> {
+pub(crate) fn replay(tape: Option<OwnedFd>, hooks: Hooks) -> Result<Option<Replay>, OsError> {
     let Some(tape) = tape else { return Ok(None) };
     let threads = || thread::all_but(RUNTIME);
     Ok(Some(Replay::new(Image::open(tape.as_fd())?, hooks.site, threads)))
@@ -129,8 +132,9 @@ pub fn start(
         limit: settings.limit,
         exact_prefetch_count: settings.exact_prefetch_count,
         tag_seed: u64::from_ne_bytes(tag_seed),
-        recorder: recorder(settings, reader, hooks)?,
+        recorder: recorder(settings.record, reader, hooks)?,
         replay: replay(tape, hooks)?,
+        names: hooks.parts.then(|| KeptNames::new(hooks)),
     });
     counters.magic.store(MAGIC, std::sync::atomic::Ordering::Release);
     let service: &'static Service =

@@ -28,8 +28,15 @@ fn started(settings: &Settings, url: &str) -> Result<&'static Service, String> {
         let store = Embedded::connect(client, &url, pages)?;
         Ok(Box::new(store) as Box<dyn FarStore>)
     };
-    farside_pager::start(settings, counters, store, None, None, Hooks { thread: || (), site: || 0 })
-        .map_err(|e| e.to_string())
+    farside_pager::start(
+        settings,
+        counters,
+        store,
+        None,
+        None,
+        Hooks { thread: || (), site: || 0, parts: false },
+    )
+    .map_err(|e| e.to_string())
 }
 
 /// Far memory of `pages` pages as words.

@@ -1,6 +1,6 @@
 //! Start-up: what runs before the program's `main`.
 
-use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI32, AtomicU32};
@@ -15,7 +15,7 @@ use farside_wire::control::{self, Hello, Joined, ProgramName};
 
 use crate::far;
 use crate::thread::{self, RUNTIME};
-use crate::{fork, heap, site, sys};
+use crate::{fork, heap, part, site, sys};
 
 /// Exit code for a program that was not started because its far memory could not be set up, as `env`
 /// and `timeout` use it.
@@ -63,12 +63,17 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         Embedded::connect(joined.node, &url, pages)
             .map(|store| Box::new(store) as Box<dyn FarStore>)
     };
+    let parts = part::expected();
     let (queue, tape) = match settings.record {
+        _ if parts => {
+            part::enable(settings.record, joined.companion, joined.supervisor_pid);
+            (None, None)
+        }
         Some(_) => (joined.companion, None),
         None => (None, joined.companion),
     };
     let reader = queue.map(|queue| Reader { queue, pid: joined.supervisor_pid });
-    let hooks = Hooks { thread: thread::join_runtime, site: site::of_caller };
+    let hooks = Hooks { thread: thread::join_runtime, site: site::of_caller, parts };
     let service = farside_pager::start(&settings, counters, store, reader, tape, hooks)
         .map_err(|error| error.to_string())?;
     far::open(service);
@@ -80,6 +85,12 @@ static CONTROL: OnceLock<String> = OnceLock::new();
 
 /// The connection that tells the supervisor that this process lives.
 static SESSION: AtomicI32 = AtomicI32::new(-1);
+
+/// The connection to the supervisor, once there is far memory.
+pub fn session() -> BorrowedFd<'static> {
+    // SAFETY: it is open while the process lives; a forked child, which replaces it, does not use it.
+    unsafe { BorrowedFd::borrow_raw(SESSION.load(Relaxed)) }
+}
 
 /// The name by which the kernel lists this process.
 fn thread_name(name: &mut [u8; 16]) -> &[u8] {
@@ -125,6 +136,7 @@ pub fn go_on_in_child(service: &'static Service) {
 }
 
 fn rejoin(service: &'static Service) -> Result<(), String> {
+    part::leave_to_parent();
     let control = CONTROL.get().ok_or("there is no run to join")?;
     let parent = PROCESS.load(Relaxed);
     PROCESS.store(std::process::id(), Relaxed);

@@ -13,6 +13,8 @@ const VANISHED: u64 = 3;
 const KIND: u64 = 3;
 
 const WRITE: u64 = 1 << 2;
+/// Set in the first word of [`Told::Appeared`], above `nth`.
+const KEPT: u64 = 1 << 34;
 const COUNT_SHIFT: u32 = 3;
 const PAGE_SHIFT: u32 = 15;
 
@@ -30,7 +32,7 @@ pub enum Told {
         /// Whether the first access was a write.
         write: bool,
     },
-    /// Pages belong to a region of the program's, and have no content.
+    /// Pages belong to a region of the program's, and have no content unless they are `kept`.
     Appeared {
         /// Lowest page.
         first: u64,
@@ -42,6 +44,8 @@ pub enum Told {
         nth: u32,
         /// Which page of the region the lowest page is.
         offset: u64,
+        /// Whether they have content from before the recording began.
+        kept: bool,
     },
     /// Pages belong to nothing any more.
     Vanished {
@@ -66,8 +70,9 @@ impl Told {
                         | PAGES,
                 );
             }
-            Told::Appeared { first, count, site, nth, offset } => {
-                words.extend([u64::from(nth) << 2 | APPEARED, first, count, site, offset]);
+            Told::Appeared { first, count, site, nth, offset, kept } => {
+                let kept = if kept { KEPT } else { 0 };
+                words.extend([kept | u64::from(nth) << 2 | APPEARED, first, count, site, offset]);
             }
             Told::Vanished { first, count } => words.extend([VANISHED, first, count]),
         }
@@ -84,8 +89,8 @@ impl Told {
             THREAD => (Told::Thread((word >> 2) as u32), 1),
             APPEARED => {
                 let &[first, count, site, offset] = words.get(1..5)? else { return None };
-                let nth = (word >> 2) as u32;
-                (Told::Appeared { first, count, site, nth, offset }, 5)
+                let (nth, kept) = ((word >> 2) as u32, word & KEPT != 0);
+                (Told::Appeared { first, count, site, nth, offset, kept }, 5)
             }
             _ => {
                 let &[first, count] = words.get(1..3)? else { return None };
@@ -106,15 +111,15 @@ mod tests {
             any::<u32>().prop_map(Told::Thread),
             (page.clone(), 1..=MOST_PAGES, any::<bool>())
                 .prop_map(|(first, count, write)| Told::Pages { first, count, write }),
-            (page.clone(), page.clone(), any::<u64>(), any::<u32>(), page.clone()).prop_map(
-                |(first, count, site, nth, offset)| Told::Appeared {
+            (page.clone(), page.clone(), any::<u64>(), any::<u32>(), page.clone(), any::<bool>())
+                .prop_map(|(first, count, site, nth, offset, kept)| Told::Appeared {
                     first,
                     count,
                     site,
                     nth,
-                    offset
-                }
-            ),
+                    offset,
+                    kept
+                }),
             (page.clone(), page).prop_map(|(first, count)| Told::Vanished { first, count }),
         ]
     }

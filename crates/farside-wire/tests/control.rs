@@ -6,8 +6,9 @@ use std::thread;
 
 use farside_os::socket::{pair, receive, send};
 use farside_wire::control::{
-    Arrival, BadMessage, ControlError, Hello, Listener, MAX_FIGURES, MAX_MESSAGE, Message,
-    ProgramName, Refusal, VERSION, Watch, Welcome, join, watch,
+    Arrival, BadMessage, BeginPart, Begun, ControlError, Hello, Listener, MAX_FIGURES, MAX_MESSAGE,
+    Message, PartMode, PartOrder, ProgramName, Refusal, VERSION, Watch, Welcome, begin_part,
+    end_part, join, watch,
 };
 use proptest::prelude::*;
 
@@ -94,6 +95,48 @@ fn an_answer_without_descriptors_is_an_error() {
 }
 
 #[test]
+fn a_process_asks_what_to_do_with_a_part() {
+    let (ours, theirs) = pair().unwrap();
+    let begin = BeginPart { mode: PartMode::Auto, site: u64::MAX - 7, nth: 3 };
+    for order in [
+        PartOrder::Nothing,
+        PartOrder::Record { microset: 64 },
+        PartOrder::Follow,
+        PartOrder::Follow,
+    ] {
+        let asker = theirs.try_clone().unwrap();
+        let client = thread::spawn(move || {
+            let begun = begin_part(asker.as_fd(), begin);
+            end_part(asker.as_fd()).unwrap();
+            begun
+        });
+        let arrival = Listener::arrival(ours.as_fd()).unwrap();
+        assert!(matches!(arrival, Arrival::BeginPart(asked) if asked == begin));
+        let (queue, _) = std::io::pipe().unwrap();
+        let nothing = order == PartOrder::Nothing;
+        Listener::order(ours.as_fd(), order, (!nothing).then(|| queue.as_fd())).unwrap();
+        assert!(matches!(Listener::arrival(ours.as_fd()), Ok(Arrival::EndPart)));
+        match (client.join().unwrap().unwrap(), order) {
+            (Begun::Nothing, PartOrder::Nothing) | (Begun::Follow(_), PartOrder::Follow) => {}
+            (Begun::Record { microset, .. }, PartOrder::Record { microset: asked }) => {
+                assert_eq!(microset, asked);
+            }
+            (begun, order) => panic!("{begun:?} for {order:?}"),
+        }
+    }
+}
+
+#[test]
+fn an_order_without_its_descriptor_is_an_error() {
+    let (ours, theirs) = pair().unwrap();
+    let begin = BeginPart { mode: PartMode::Prefetch, site: 0, nth: 0 };
+    let client = thread::spawn(move || begin_part(theirs.as_fd(), begin).unwrap_err());
+    assert!(matches!(Listener::arrival(ours.as_fd()), Ok(Arrival::BeginPart(_))));
+    Listener::order(ours.as_fd(), PartOrder::Follow, None).unwrap();
+    assert!(matches!(client.join().unwrap(), ControlError::NoDescriptors));
+}
+
+#[test]
 fn another_version_is_told_so() {
     let (ours, theirs) = pair().unwrap();
     let mut buffer = [0; MAX_MESSAGE];
@@ -132,6 +175,15 @@ fn a_watcher_gets_the_figures() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
+fn mode() -> impl Strategy<Value = PartMode> {
+    prop_oneof![Just(PartMode::Record), Just(PartMode::Prefetch), Just(PartMode::Auto)]
+}
+
+fn orders() -> impl Strategy<Value = PartOrder> {
+    let record = (1..=u32::MAX).prop_map(|microset| PartOrder::Record { microset });
+    prop_oneof![Just(PartOrder::Nothing), Just(PartOrder::Follow), record]
+}
+
 fn messages() -> impl Strategy<Value = Message<'static>> {
     let pid = 1..=i32::MAX as u32;
     let name = proptest::collection::vec(any::<u8>(), 0..200);
@@ -151,6 +203,10 @@ fn messages() -> impl Strategy<Value = Message<'static>> {
         (6u16..).prop_map(|code| Message::Refusal(Refusal::Other(code))),
         Just(Message::Refusal(Refusal::Exhausted)),
         Just(Message::Figures("{\"a\": 1}")),
+        Just(Message::EndPart),
+        (mode(), any::<u64>(), any::<u32>())
+            .prop_map(|(mode, site, nth)| Message::BeginPart(BeginPart { mode, site, nth })),
+        orders().prop_map(Message::PartOrder),
     ]
 }
 
@@ -181,7 +237,7 @@ proptest! {
         if headed && bytes.len() >= 7 {
             bytes[..4].copy_from_slice(b"FsCt");
             bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
-            bytes[6] %= 7;
+            bytes[6] %= 10;
         }
         if let Ok(message) = Message::decode(&bytes) {
             let mut buffer = [0; MAX_MESSAGE + MAX_FIGURES];

@@ -163,8 +163,9 @@ impl Work {
                     self.trace.write(access)?;
                 }
             }
-            Told::Appeared { first, count, site, nth, offset } => {
-                let name = format!("far:{site:016x}:{nth}+{offset}");
+            Told::Appeared { first, count, site, nth, offset, kept } => {
+                let kept = if kept { ",kept" } else { "" };
+                let name = format!("far:{site:016x}:{nth}+{offset}{kept}");
                 self.trace.map(Mapping { first: PageId(first), count, name })?;
             }
             Told::Vanished { first, count } => {

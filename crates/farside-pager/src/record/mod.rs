@@ -8,8 +8,8 @@
 mod microset;
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use farside_far::FarError;
 use farside_wire::queue::Sender;
@@ -100,7 +100,7 @@ impl Recorder {
         Self { how, surroundings, off: AtomicBool::new(false), notes: Mutex::new(notes) }
     }
 
-    fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         !self.off.load(Ordering::Acquire)
     }
 
@@ -113,6 +113,19 @@ impl Recorder {
     fn number(&self, notes: &mut Notes, id: u32) -> usize {
         let Recording { microset, exact } = self.how;
         notes.threads.number(id, self.surroundings.threads, || Microset::new(microset, exact))
+    }
+
+    /// Tells of names that are kept elsewhere; `kept` says that the pages have content from before.
+    pub(crate) fn tell_names(&self, all: impl IntoIterator<Item = (Renamed, bool)>) {
+        const AT_ONCE: usize = 1 << 12;
+        let notes = &mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        for (renamed, kept) in all {
+            told(renamed, kept).encode(&mut notes.words);
+            if notes.words.len() > AT_ONCE {
+                self.send(notes);
+            }
+        }
+        self.send(notes);
     }
 
     /// Sends what has been noted.
@@ -151,15 +164,20 @@ impl Notes {
 
 impl Pager {
     /// The recorder, while there is one at work.
-    fn recorder(&self) -> Option<&Recorder> {
-        self.recorder.as_ref().filter(|recorder| recorder.is_on())
+    fn recorder(&self) -> Option<Arc<Recorder>> {
+        self.recorder.get().filter(|recorder| recorder.is_on())
+    }
+
+    /// Whether the program is recorded: what is mapped unasked is not noted.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recorder().is_some()
     }
 
     /// Serves a fault, and notes it if the program is recorded. The caller is inside.
     pub fn serve(&self, w: &mut Worker, fault: Fault) -> Outcome {
         match self.recorder() {
             Some(recorder) if !fault.protected && self.contains(fault.addr) => {
-                self.serve_recorded(w, recorder, fault)
+                self.serve_recorded(w, &recorder, fault)
             }
             _ => {
                 if !fault.protected && self.contains(fault.addr) && self.meet(fault) {
@@ -172,6 +190,9 @@ impl Pager {
 
     fn serve_recorded(&self, w: &mut Worker, recorder: &Recorder, fault: Fault) -> Outcome {
         let notes = &mut *self.lock(&recorder.notes);
+        if !recorder.is_on() {
+            return self.fault(w, fault.addr, fault.protected);
+        }
         let thread = recorder.number(notes, fault.thread);
         if !notes.may_go_on(fault, thread, self.space.now_ns()) {
             self.flights.poke();
@@ -211,11 +232,6 @@ impl Pager {
         self.counters.evicted_pages.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether the program's accesses are recorded.
-    pub(crate) fn is_recorded(&self) -> bool {
-        self.recorder().is_some()
-    }
-
     /// Unmaps all of a thread's microset but its last `keep` pages.
     fn end_microset(&self, w: &mut Worker, notes: &mut Notes, thread: usize, keep: usize) {
         let pages = notes.threads[thread].end(keep);
@@ -240,15 +256,12 @@ impl Pager {
     /// Gives the turn to a thread that waits for it, if the one that has it has not faulted for long. The
     /// caller is inside.
     pub(crate) fn pass_turn(&self, w: &mut Worker) -> Outcome {
-        let Some(recorder) = &self.recorder else { return Ok(()) };
+        let Some(recorder) = self.recorder.get() else { return Ok(()) };
+        if !recorder.is_on() {
+            return self.release_held(w, &recorder);
+        }
         let notes = &mut *self.lock(&recorder.notes);
         if notes.held.is_empty() {
-            return Ok(());
-        }
-        if !recorder.is_on() {
-            while let Some(fault) = notes.held.pop_front() {
-                self.fault(w, fault.addr, fault.protected)?;
-            }
             return Ok(());
         }
         if let Some((owner, last)) = notes.turn {
@@ -258,12 +271,21 @@ impl Pager {
             }
             self.end_microset(w, notes, owner, 0);
         }
-        self.take_turns(w, recorder, notes)
+        self.take_turns(w, &recorder, notes)
+    }
+
+    /// Serves the faults that were held by a recorder that records no more. The caller is inside.
+    pub(crate) fn release_held(&self, w: &mut Worker, recorder: &Recorder) -> Outcome {
+        let notes = &mut *self.lock(&recorder.notes);
+        while let Some(fault) = notes.held.pop_front() {
+            self.fault(w, fault.addr, fault.protected)?;
+        }
+        Ok(())
     }
 
     /// In a forked child, which is not recorded.
     pub(crate) fn leave_recording_to_parent(&self) {
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = self.recorder.get() {
             recorder.stop();
             // These are faults of the parent's threads.
             self.lock(&recorder.notes).held.clear();
@@ -273,7 +295,7 @@ impl Pager {
     /// How long the completer may sleep at most, in nanoseconds.
     pub(crate) fn patience_ns(&self) -> u64 {
         const LONG_NS: u64 = 1_000_000_000;
-        let Some(recorder) = &self.recorder else { return LONG_NS };
+        let Some(recorder) = self.recorder.get() else { return LONG_NS };
         if self.lock(&recorder.notes).held.is_empty() { LONG_NS } else { TURN_NS }
     }
 
@@ -366,19 +388,23 @@ impl Pager {
 
     /// Notes that pages were handed out, given back, or lost their content.
     pub(crate) fn rename(&self, change: impl FnOnce(&mut Names, u64, &mut dyn FnMut(Renamed))) {
+        if let Some(kept) = &self.names {
+            return self.rename_kept(kept, change);
+        }
         let Some(recorder) = self.recorder() else { return self.rebind(change) };
         let site = (recorder.surroundings.site)();
         let notes = &mut *self.lock(&recorder.notes);
         let words = &mut notes.words;
-        change(&mut notes.names, site, &mut |renamed| told(renamed).encode(words));
+        change(&mut notes.names, site, &mut |renamed| told(renamed, false).encode(words));
         recorder.send(notes);
     }
 }
 
-fn told(renamed: Renamed) -> Told {
+/// What the reader is told; `kept` says that the pages have content.
+fn told(renamed: Renamed, kept: bool) -> Told {
     match renamed {
         Renamed::Appeared { first, count, name, offset } => {
-            Told::Appeared { first, count, site: name.site, nth: name.nth, offset }
+            Told::Appeared { first, count, site: name.site, nth: name.nth, offset, kept }
         }
         Renamed::Vanished { first, count } => Told::Vanished { first, count },
     }

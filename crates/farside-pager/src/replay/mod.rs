@@ -7,8 +7,8 @@ mod binding;
 mod orders;
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use farside_policy::follow::{FollowOptions, Follower, Met, Tally};
 use farside_trace::PageId;
@@ -97,14 +97,35 @@ impl Replay {
         Self { image, site, threads, off: AtomicBool::new(false), state: Mutex::new(state) }
     }
 
+    /// Takes note of names that are kept elsewhere.
+    pub(crate) fn bind(&self, all: impl IntoIterator<Item = Renamed>) {
+        let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        all.into_iter().for_each(|renamed| state.binding.apply(renamed));
+    }
+
+    /// The pages that are to be here before any has to leave, in order for each thread, and the number of pages
+    /// from one that tells the thread's place to the next.
+    pub(crate) fn beginning(&self) -> (Vec<Vec<u64>>, usize) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_thread = |place: usize| {
+            let mut at = (0, 0);
+            let steps = Steps { image: &self.image, place, at: &mut at };
+            let first = steps.take_while(|step| step.kind != StepKind::Evict);
+            let fetched = first.filter(|step| step.kind == StepKind::Fetch);
+            fetched.filter_map(|step| state.binding.here(step.page.0)).collect()
+        };
+        let pages = (0..self.image.threads().count()).map(of_thread).collect();
+        (pages, self.image.pace().batch as usize)
+    }
+
     fn is_on(&self) -> bool {
         !self.off.load(Ordering::Acquire)
     }
 }
 
 impl Pager {
-    fn replay(&self) -> Option<&Replay> {
-        self.replay.as_ref().filter(|replay| replay.is_on())
+    fn replay(&self) -> Option<Arc<Replay>> {
+        self.replay.get().filter(|replay| replay.is_on())
     }
 
     /// Whether the program is on its tape, so that nothing else has to foresee what comes.
@@ -137,7 +158,7 @@ impl Pager {
 
     /// In a forked child, which is on no tape.
     pub(crate) fn leave_tape_to_parent(&self) {
-        if let Some(replay) = &self.replay {
+        if let Some(replay) = self.replay.get() {
             replay.off.store(true, Ordering::Release);
         }
     }

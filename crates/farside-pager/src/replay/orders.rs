@@ -55,15 +55,15 @@ impl Pager {
         let Some(replay) = self.replay() else { return Ok(false) };
         let mut orders = Orders::default();
         if !(waits && self.room() >= AT_ONCE as u64) {
-            self.collect_evictions(replay, &mut orders.evict);
+            self.collect_evictions(&replay, &mut orders.evict);
             for some in orders.evict.chunks(BATCH) {
                 self.evict_pages(w, some)?;
             }
         }
-        self.collect_fetches(replay, &mut orders);
+        self.collect_fetches(&replay, &mut orders);
         let wanted = orders.fetch.len();
         self.send_for(w, &mut orders)?;
-        let left = self.tell_followers(replay, &orders);
+        let left = self.tell_followers(&replay, &orders);
         Ok(!orders.evict.is_empty() || left < wanted)
     }
 
@@ -77,7 +77,7 @@ impl Pager {
     pub(crate) fn catch_up(&self, w: &mut Worker) -> Outcome {
         let Some(replay) = self.replay() else { return Ok(()) };
         let batch = replay.image.pace().batch;
-        while self.is_behind(replay) && self.follow_tape(w, true)? {}
+        while self.is_behind(&replay) && self.follow_tape(w, true)? {}
         let mut landed = 0;
         while landed < batch
             && let Some(flight) = self.flights.take_oldest()

@@ -67,6 +67,7 @@ fn build(arena: Arena, config: Config, counters: &'static Counters, random: &mut
         tag_seed: config.tag_seed,
         recorder: None,
         replay: None,
+        names: None,
     });
     let model = RefCell::new(Model::new(config.region));
     World { config, scheduler, space, store, pager, model }

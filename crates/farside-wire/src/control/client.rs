@@ -1,6 +1,6 @@
 //! The side of a managed process, and of `farside top`.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use farside_os::OsError;
 use farside_os::socket::{self, MAX_DESCRIPTORS, Received};
@@ -58,7 +58,7 @@ pub struct Joined {
 pub fn join(name: &str, hello: &Hello) -> Result<Joined, ControlError> {
     let session = socket::connect(name).map_err(ControlError::Connect)?;
     let mut buffer = [0; MAX_MESSAGE];
-    let (len, descriptors) = ask(&session, &Message::Hello(*hello), &mut buffer)?;
+    let (len, descriptors) = ask(session.as_fd(), &Message::Hello(*hello), &mut buffer)?;
     let welcome = match Message::decode(&buffer[..len])? {
         Message::Welcome(welcome) => welcome,
         Message::Refusal(refusal) => return Err(ControlError::Refused(refusal)),
@@ -82,7 +82,7 @@ pub fn join(name: &str, hello: &Hello) -> Result<Joined, ControlError> {
 pub fn watch(name: &str) -> Result<String, ControlError> {
     let session = socket::connect(name).map_err(ControlError::Connect)?;
     let mut buffer = vec![0; MAX_MESSAGE + MAX_FIGURES];
-    let (len, _) = ask(&session, &Message::Watch(Watch), &mut buffer)?;
+    let (len, _) = ask(session.as_fd(), &Message::Watch(Watch), &mut buffer)?;
     match Message::decode(&buffer[..len])? {
         Message::Figures(text) => Ok(text.to_owned()),
         Message::Refusal(refusal) => Err(ControlError::Refused(refusal)),
@@ -91,18 +91,18 @@ pub fn watch(name: &str) -> Result<String, ControlError> {
 }
 
 /// Sends `question` and waits for one answer, which is left in `buffer`.
-fn ask(
-    session: &OwnedFd,
+pub(super) fn ask(
+    session: BorrowedFd<'_>,
     question: &Message<'_>,
     buffer: &mut [u8],
 ) -> Result<(usize, [Option<OwnedFd>; MAX_DESCRIPTORS]), ControlError> {
     let bytes = question.encode(buffer)?;
     // A supervisor that refuses unheard has answered and hung up already; the answer says why.
-    let sent = socket::send(session.as_fd(), bytes, &[]);
-    let mut answer = socket::receive(session.as_fd(), buffer);
+    let sent = socket::send(session, bytes, &[]);
+    let mut answer = socket::receive(session, buffer);
     if answer.as_ref().is_err_and(|error| error.errno == libc::ECONNRESET) {
         // The reset of a question left unread is reported once, before the answer.
-        answer = socket::receive(session.as_fd(), buffer);
+        answer = socket::receive(session, buffer);
     }
     let Received { len, descriptors } =
         answer.map_err(|error| ControlError::Broken("waiting for its answer", error))?;

@@ -8,6 +8,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use super::part::{BeginPart, PartOrder};
+
 /// Version of the protocol spoken by this build.
 pub const VERSION: u16 = 1;
 
@@ -25,6 +27,9 @@ const WELCOME: u16 = 2;
 const REFUSAL: u16 = 3;
 const WATCH: u16 = 4;
 const FIGURES: u16 = 5;
+const BEGIN_PART: u16 = 6;
+const PART_ORDER: u16 = 7;
+const END_PART: u16 = 8;
 
 /// Why bytes are not a message.
 #[derive(Copy, Clone, Debug, Error, PartialEq, Eq)]
@@ -151,6 +156,12 @@ pub enum Message<'a> {
     Watch(Watch),
     /// JSON text, the answer to [`Watch`].
     Figures(&'a str),
+    /// See [`BeginPart`].
+    BeginPart(BeginPart),
+    /// See [`PartOrder`].
+    PartOrder(PartOrder),
+    /// The part that was begun last is over.
+    EndPart,
 }
 
 impl<'a> Message<'a> {
@@ -190,6 +201,15 @@ impl<'a> Message<'a> {
                 out.put(&FIGURES.to_le_bytes())?;
                 out.put(text.as_bytes())?;
             }
+            Message::BeginPart(begin) => {
+                out.put(&BEGIN_PART.to_le_bytes())?;
+                begin.words().iter().try_for_each(|word| out.put(&word.to_le_bytes()))?;
+            }
+            Message::PartOrder(order) => {
+                out.put(&PART_ORDER.to_le_bytes())?;
+                order.words().iter().try_for_each(|word| out.put(&word.to_le_bytes()))?;
+            }
+            Message::EndPart => out.put(&END_PART.to_le_bytes())?,
         }
         let Writer { buffer, at } = out;
         Ok(&buffer[..at])
@@ -223,6 +243,12 @@ impl<'a> Message<'a> {
             }),
             WATCH => Message::Watch(Watch),
             FIGURES => Message::Figures(input.text()?),
+            BEGIN_PART => {
+                let words = [input.u32()?, input.u32()?, input.u32()?, input.u32()?];
+                Message::BeginPart(BeginPart::from_words(words)?)
+            }
+            PART_ORDER => Message::PartOrder(PartOrder::from_words([input.u32()?, input.u32()?])?),
+            END_PART => Message::EndPart,
             other => return Err(BadMessage::Kind(other)),
         };
         if input.bytes.is_empty() { Ok(message) } else { Err(BadMessage::Length) }
@@ -236,6 +262,9 @@ impl<'a> Message<'a> {
             Message::Refusal(_) => REFUSAL,
             Message::Watch(_) => WATCH,
             Message::Figures(_) => FIGURES,
+            Message::BeginPart(_) => BEGIN_PART,
+            Message::PartOrder(_) => PART_ORDER,
+            Message::EndPart => END_PART,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use farside_os::socket;
 
 use super::message::{BadMessage, Hello, MAX_FIGURES, MAX_MESSAGE, Message, Refusal, Welcome};
+use super::part::{BeginPart, PartOrder};
 
 /// A listening control socket with a random name.
 #[derive(Debug)]
@@ -15,13 +16,17 @@ pub struct Listener {
     name: String,
 }
 
-/// What the first message on a connection asked for.
+/// What a message on a connection asks for.
 #[derive(Debug)]
 pub enum Arrival {
     /// A process wants to join; answer with [`Listener::welcome`] or [`Listener::refuse`].
     Process(Hello),
     /// Somebody wants the figures; answer with [`Listener::figures`].
     Watcher,
+    /// A process asks what to do with a part of its run; answer with [`Listener::order`].
+    BeginPart(BeginPart),
+    /// A part of its run is over; wants no answer.
+    EndPart,
     /// Nothing: the other end hung up.
     Gone,
 }
@@ -52,7 +57,7 @@ impl Listener {
         Ok(None)
     }
 
-    /// Reads the first message of a connection. `WouldBlock` means it has not come yet.
+    /// Reads the next message of a connection. `WouldBlock` means it has not come yet.
     ///
     /// A message that cannot be read is answered with a refusal and returned as `InvalidData`.
     pub fn arrival(session: BorrowedFd<'_>) -> io::Result<Arrival> {
@@ -70,6 +75,8 @@ impl Listener {
         match Message::decode(&buffer[..received.len]) {
             Ok(Message::Hello(hello)) => Ok(Arrival::Process(hello)),
             Ok(Message::Watch(_)) => Ok(Arrival::Watcher),
+            Ok(Message::BeginPart(begin)) => Ok(Arrival::BeginPart(begin)),
+            Ok(Message::EndPart) => Ok(Arrival::EndPart),
             Ok(other) => Self::reject(session, BadMessage::Kind(other.kind())),
             Err(bad) => Self::reject(session, bad),
         }
@@ -103,6 +110,16 @@ impl Listener {
     /// Sends a process away.
     pub fn refuse(session: BorrowedFd<'_>, refusal: Refusal) -> io::Result<()> {
         tell(session, &Message::Refusal(refusal), &[])
+    }
+
+    /// Tells a process what to do with a part of its run. `companion` is what it tells by if the part is to be
+    /// recorded, or the tape to follow.
+    pub fn order(
+        session: BorrowedFd<'_>,
+        order: PartOrder,
+        companion: Option<BorrowedFd<'_>>,
+    ) -> io::Result<()> {
+        tell(session, &Message::PartOrder(order), companion.as_slice())
     }
 
     /// Answers a watcher with JSON text of at most [`MAX_FIGURES`] bytes.
