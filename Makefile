@@ -9,6 +9,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 
 bindir = $(DESTDIR)$(PREFIX)/bin
 libdir = $(DESTDIR)$(PREFIX)/lib/farside
+incdir = $(DESTDIR)$(PREFIX)/include
 mandir = $(DESTDIR)$(PREFIX)/share/man/man1
 docdir = $(DESTDIR)$(PREFIX)/share/doc/farside
 bashdir = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
@@ -80,15 +81,17 @@ doc:
 install:
 	@test -x target/release/farside -a -f target/release/libfarside.so -a -f $(plugin) || \
 	  { echo "nothing to install yet: run 'make build' first" >&2; exit 2; }
-	install -d $(bindir) $(libdir) $(mandir) $(docdir) $(bashdir) $(zshdir) $(fishdir)
+	install -d $(bindir) $(libdir) $(incdir) $(mandir) $(docdir) $(bashdir) $(zshdir) $(fishdir)
 	install -m 755 target/release/farside $(bindir)/farside
 	install -m 755 target/release/libfarside.so $(libdir)/libfarside.so
 	install -m 755 $(plugin) $(libdir)/farside-pagetrace.so
+	install -m 644 include/farside.h $(incdir)/farside.h
 	install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs/*.md $(docdir)
 	scripts/install-extras.sh target/release/farside $(mandir) $(bashdir) $(zshdir) $(fishdir)
 
 uninstall:
 	rm -f $(bindir)/farside $(mandir)/farside.1 $(mandir)/farside-*.1
+	rm -f $(incdir)/farside.h
 	rm -f $(bashdir)/farside $(zshdir)/_farside $(fishdir)/farside.fish
 	rm -rf $(libdir) $(docdir)
 

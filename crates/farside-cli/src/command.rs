@@ -136,7 +136,8 @@ struct RunArguments {
     #[arg(long, value_name = "HOW")]
     frames: Option<String>,
     /// Fetch and evict as a tape says that farside plan made. Without --local the limit is the one it was
-    /// planned for; a larger one is made use of.
+    /// planned for; a larger one is made use of. A program that has parts (farside.h) follows it in its first
+    /// part.
     #[arg(long, value_name = "TAPE")]
     tape: Option<PathBuf>,
     /// Follow the tape that an earlier run with --auto of the same program and arguments left; if there is none,

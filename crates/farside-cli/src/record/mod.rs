@@ -61,7 +61,8 @@ pub struct RecordArguments {
 /// Printed after the options.
 pub const HELP: &str = "\
 What is noted: the pages of memory that the program allocates and maps, by thread, and to which allocation
-they belong. What is not: stacks, code, the program's own variables, child processes.
+they belong. What is not: stacks, code, the program's own variables, child processes. Of a program that has
+parts (farside.h) the first part is noted, and nothing else; with FARSIDE_PARTS=0 in the environment, all.
 
 Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR and the others of
 farside run), else from the file named by --config or FARSIDE_CONFIG.

@@ -8,13 +8,14 @@ use std::ptr::NonNull;
 
 use farside_os::socket;
 use farside_pager::counters::{Counters, Snapshot};
-use farside_wire::control::{Arrival, Hello, Listener, Refusal, Welcome};
+use farside_wire::control::{Arrival, BeginPart, Hello, Listener, Refusal, Welcome};
 use farside_wire::pool;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::unistd::ftruncate;
 
+use super::parts::Parts;
 use crate::figures::Figures;
 use crate::record::{Recorded, Writer};
 
@@ -63,6 +64,8 @@ impl Drop for Block {
 struct Session {
     socket: OwnedFd,
     block: Option<Block>,
+    /// The process, if it may have parts: no child made by fork.
+    pid: Option<u32>,
 }
 
 /// What became of a connection.
@@ -100,11 +103,12 @@ pub struct Members {
     ended: Figures,
     joined: u32,
     accompanied: Option<(u32, Companion)>,
+    parts: Parts,
 }
 
 impl Members {
     /// Starts to listen for them.
-    pub fn new() -> io::Result<Self> {
+    pub fn new(parts: Parts) -> io::Result<Self> {
         Ok(Self {
             listener: Listener::open()?,
             spare: File::open("/dev/null").ok(),
@@ -112,6 +116,7 @@ impl Members {
             ended: Figures::default(),
             joined: 0,
             accompanied: None,
+            parts,
         })
     }
 
@@ -126,6 +131,11 @@ impl Members {
             (_, Companion::Writer(writer)) => writer.finish(),
             (_, Companion::Tape(_)) => None,
         }
+    }
+
+    /// Plans the parts that have been recorded; returns how many.
+    pub fn plan_parts(&mut self, peak: u64) -> usize {
+        self.parts.plan(peak)
     }
 
     /// The name that processes connect to.
@@ -172,6 +182,7 @@ impl Members {
             }
             if let Next::Close = self.hear(index, link, &report) {
                 let session = self.sessions.swap_remove(index);
+                session.pid.into_iter().for_each(|pid| self.parts.gone(pid));
                 if let Some(block) = session.block {
                     self.ended.add(&block.snapshot(), false);
                 }
@@ -184,7 +195,7 @@ impl Members {
 
     fn accept(&mut self) {
         match self.listener.accept() {
-            Ok(Some(socket)) => self.sessions.push(Session { socket, block: None }),
+            Ok(Some(socket)) => self.sessions.push(Session { socket, block: None, pid: None }),
             // Another user, who has been told.
             Ok(None) => {}
             Err(_) => {
@@ -216,10 +227,16 @@ impl Members {
                     Some(block) => {
                         self.joined += 1;
                         self.sessions[index].block = Some(block);
+                        self.sessions[index].pid = hello.fork_of.is_none().then_some(hello.pid);
                         Next::Stay
                     }
                     None => Next::Close,
                 }
+            }
+            Ok(Arrival::BeginPart(asked)) if known => self.begin_part(index, asked),
+            Ok(Arrival::EndPart) if known => {
+                self.sessions[index].pid.into_iter().for_each(|pid| self.parts.end(pid));
+                Next::Stay
             }
             Ok(Arrival::Watcher) if !known => {
                 // A watcher that went away needs no answer.
@@ -228,6 +245,21 @@ impl Members {
             }
             // Hung up, or talking nonsense, which has been answered.
             _ => Next::Close,
+        }
+    }
+}
+
+impl Members {
+    /// A process asks what to do with a part.
+    fn begin_part(&mut self, index: usize, asked: BeginPart) -> Next {
+        let Session { socket, pid: Some(pid), .. } = &self.sessions[index] else {
+            return Next::Close;
+        };
+        let order = self.parts.begin(*pid, asked);
+        let (order, companion) = order.message();
+        match Listener::order(socket.as_fd(), order, companion.map(AsFd::as_fd)) {
+            Ok(()) => Next::Stay,
+            Err(_) => Next::Close,
         }
     }
 }

@@ -9,6 +9,7 @@ mod library;
 mod limit;
 mod linger;
 mod members;
+mod parts;
 mod program;
 mod progress;
 mod registry;
@@ -40,6 +41,7 @@ use crate::{Failure, doctor};
 use children::{raise_open_files, start_node};
 use following::Watch;
 use members::{Companion, Members};
+use parts::Parts;
 use progress::Progress;
 use registry::Registration;
 use signals::Inherited;
@@ -158,6 +160,11 @@ fn run_with(
     if let (Some(recorded), Some(after)) = (supervisor.take_recorded(), after) {
         after(recorded, &report);
     }
+    let parts = supervisor.plan_parts(report.counter("footprint_peak_bytes"));
+    if parts > 0 && !options.quiet {
+        let what = if parts == 1 { "a part" } else { "parts" };
+        complain(&format!("recorded {what} of the run: {parts} planned for the next run"));
+    }
     if report.ending == Ending::Exited(0) {
         remember(&path, arguments, &report, options.quiet);
     }
@@ -183,7 +190,8 @@ fn start(
 ) -> Result<(Run, Report), Failure> {
     let own = |what: &str, error: std::io::Error| Failure::own(format!("cannot {what}: {error}"));
     let signals = Signals::take().map_err(|error| own("take over signals", error))?;
-    let mut members = Members::new().map_err(|error| own("open the control socket", error))?;
+    let parts = Parts::new(subject.limit.for_process());
+    let mut members = Members::new(parts).map_err(|error| own("open the control socket", error))?;
     let node = start_node(&options.far, signals.inherited())?;
     let control = members.control_name().to_owned();
     let environment = environment(options, subject, library, &control);

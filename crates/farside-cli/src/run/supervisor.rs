@@ -103,6 +103,11 @@ impl Supervisor {
         self.members.take_recorded()
     }
 
+    /// Plans the parts of the run that have been recorded; returns how many. `peak` is the footprint in bytes.
+    pub fn plan_parts(&mut self, peak: u64) -> usize {
+        self.members.plan_parts(peak)
+    }
+
     /// Whether processes outlive the program.
     pub fn has_survivors(&self) -> bool {
         !self.members.is_empty()

@@ -15,6 +15,8 @@ use crate::options::Size;
 struct Row {
     program: String,
     arguments: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<String>,
     build_id: String,
     folder: String,
     made: u64,
@@ -61,6 +63,7 @@ impl Row {
         Self {
             program: about.program,
             arguments: about.arguments,
+            part: about.part,
             build_id: about.build_id,
             folder: entry.folder().display().to_string(),
             made: about.made,
@@ -72,7 +75,10 @@ impl Row {
 
     fn cells(&self) -> [String; 6] {
         let command = std::iter::once(&self.program).chain(&self.arguments);
-        let command = command.map(String::as_str).collect::<Vec<_>>().join(" ");
+        let mut command = command.map(String::as_str).collect::<Vec<_>>().join(" ");
+        if let Some(part) = &self.part {
+            command.push_str(&format!(" (part {part})"));
+        }
         let tape = |tape: &Tape| format!("{} {}", Size(tape.local_bytes), tape.policy);
         let bytes = self.tapes.iter().map(|tape| tape.tape_bytes).sum();
         [

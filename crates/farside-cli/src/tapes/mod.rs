@@ -12,14 +12,15 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 pub use build_id::build_id;
-pub use store::{About, Entry, KeptTape, Store, TraceDraft};
+pub use store::{About, Entry, KeptTape, Part, Store, TraceDraft};
 
 use crate::Failure;
 
 /// Printed after the options.
 pub const HELP: &str = "\
 Traces and tapes are kept in the folder farside/tapes of $XDG_STATE_HOME, which is ~/.local/state if it is not
-set: for each program, told by its build id and file name, and its arguments a folder of its own.";
+set: for each program, told by its build id and file name, and its arguments a folder of its own, and so for
+each part of a run (farside.h).";
 
 /// Options of `farside tapes`.
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@
 //! appears in it appears whole: runs that make the same thing at once replace each other's.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -51,6 +52,24 @@ pub struct About {
     pub build_id: String,
     /// When the entry was made, in seconds since 1970.
     pub made: u64,
+    /// Which part of the run it is about, if not the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+}
+
+/// A part of a run (`farside.h`).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Part {
+    /// Hash of the place in the program from which it is begun.
+    pub site: u64,
+    /// How many parts are begun there before.
+    pub nth: u32,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}:{}", self.site, self.nth)
+    }
 }
 
 /// The trace and the tapes of a program with its arguments.
@@ -103,9 +122,46 @@ impl Store {
     /// # Errors
     /// If the program cannot be read, or the entry cannot be made.
     pub fn entry(&self, program: &Path, arguments: &[OsString]) -> io::Result<Entry> {
+        self.entry_of(program, arguments, None)
+    }
+
+    /// As [`entry`](Self::entry), of a part of the run.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn part_entry(
+        &self,
+        program: &Path,
+        arguments: &[OsString],
+        part: Part,
+    ) -> io::Result<Entry> {
+        self.entry_of(program, arguments, Some(part))
+    }
+
+    /// As [`part_entry`](Self::part_entry), but none is made.
+    ///
+    /// # Errors
+    /// If the program cannot be read.
+    pub fn find_part(
+        &self,
+        program: &Path,
+        arguments: &[OsString],
+        part: Part,
+    ) -> io::Result<Option<Entry>> {
+        let name = program.file_name().unwrap_or(program.as_os_str());
+        let key = key(&build_id(program)?, name, arguments, Some(part));
+        Ok(Entry::read(&self.folder.join(key)))
+    }
+
+    fn entry_of(
+        &self,
+        program: &Path,
+        arguments: &[OsString],
+        part: Option<Part>,
+    ) -> io::Result<Entry> {
         let build_id = build_id(program)?;
         let name = program.file_name().unwrap_or(program.as_os_str());
-        let folder = self.folder.join(key(&build_id, name, arguments));
+        let folder = self.folder.join(key(&build_id, name, arguments, part));
         if let Some(entry) = Entry::read(&folder) {
             return Ok(entry);
         }
@@ -115,6 +171,7 @@ impl Store {
             arguments: arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
             build_id,
             made: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+            part: part.map(|part| part.to_string()),
         };
         fs::create_dir_all(&folder)?;
         let draft = folder.join(unique("about", "json"));
@@ -274,8 +331,14 @@ impl Drop for TraceDraft {
 }
 
 /// The name of an entry. Programs that are several in one file know themselves by its name.
-fn key(build_id: &str, name: &OsStr, arguments: &[OsString]) -> String {
+fn key(build_id: &str, name: &OsStr, arguments: &[OsString], part: Option<Part>) -> String {
     let mut hash = Sha256::new();
+    if let Some(part) = part {
+        // No build id is empty, so that nothing else begins like this.
+        hash.update([0]);
+        hash.update(part.to_string());
+        hash.update([0]);
+    }
     let arguments = arguments.iter().map(|argument| argument.as_bytes());
     // No part contains a zero byte.
     for part in [build_id.as_bytes(), name.as_bytes()].into_iter().chain(arguments) {

@@ -72,7 +72,7 @@ fn run(arguments: &[&str], pattern: &str, stats: &Path) -> (Output, serde_json::
     (output, serde_json::from_str(&text).expect("JSON"))
 }
 
-fn counter(stats: &serde_json::Value, name: &str) -> u64 {
+pub fn counter(stats: &serde_json::Value, name: &str) -> u64 {
     fn find(value: &serde_json::Value, name: &str) -> Option<u64> {
         let object = value.as_object()?;
         let here = object.get(name).and_then(serde_json::Value::as_u64);

@@ -2,5 +2,6 @@
 
 mod auto;
 mod follow;
+mod part;
 mod record;
 mod report;
