@@ -1,6 +1,6 @@
 /*
- * Parts of a run on tape: `parts WHAT`, with MODE in the environment: record, prefetch or auto. Prints what the
- * calls return, and a checksum. Compiled as C and as C++.
+ * Parts of a run on tape: `parts WHAT`, with MODE in the environment: record, prefetch or auto.
+ * Prints what the calls return, and a checksum. Compiled as C and as C++.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -146,6 +146,44 @@ static void child(void)
     printf("status %d\n", status);
 }
 
+static volatile int over;
+
+/* Goes through memory of its own until all is over. */
+static void *crowd_work(void *argument)
+{
+    long number = *(long *)argument, page;
+    size_t size = (size_t)1000 * PAGE;
+    unsigned char *own = (unsigned char *)malloc(size);
+    memset(own, (int)number, size);
+    while (!over)
+        for (page = 0; page < 1000; page++)
+            if (own[page * PAGE + number] != number)
+                abort();
+    free(own);
+    return NULL;
+}
+
+/* Parts begin and end while other threads are at work. */
+static void crowd(void)
+{
+    pthread_t made[THREADS];
+    long numbers[THREADS];
+    long i;
+    for (i = 0; i < THREADS; i++) {
+        numbers[i] = i + 1;
+        pthread_create(&made[i], NULL, crowd_work, &numbers[i]);
+    }
+    for (i = 0; i < 12; i++) {
+        begin();
+        touch(i);
+        end();
+        touch(i + 100);
+    }
+    over = 1;
+    for (i = 0; i < THREADS; i++)
+        pthread_join(made[i], NULL);
+}
+
 /* No end before the program ends. */
 static void open_end(void)
 {
@@ -158,8 +196,8 @@ int main(int count, char **arguments)
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = { { "once", once },     { "loop", loop },   { "threads", threads },
-                { "misuse", misuse }, { "child", child }, { "open", open_end } };
+    } all[] = { { "once", once },   { "loop", loop },     { "threads", threads }, { "misuse", misuse },
+                { "child", child }, { "open", open_end }, { "crowd", crowd } };
     static const char *const modes[] = { "record", "prefetch", "auto" };
     unsigned long sum = 0;
     size_t i;

@@ -225,6 +225,8 @@ impl Pager {
 
     /// Takes ownership of those of `pages` that are mapped, and unmaps them, to see their next use.
     pub(crate) fn unmap_to_watch(&self, w: &mut Worker, pages: &[u64]) {
+        // The policy knows these pages meanwhile, and must not be asked for victims.
+        let _alone = self.lock(&self.reclaiming);
         {
             let _known = self.lock_policy();
             let mapped = pages.iter().filter_map(|&page| {

@@ -161,7 +161,13 @@ impl Parts {
             let Draft { entry, writer, trace } = draft;
             match writer.finish() {
                 Some(recorded) if recorded.problem.is_none() => {
-                    self.recorded.push((entry, trace));
+                    if recorded.summary.accesses > 0 {
+                        self.recorded.push((entry, trace));
+                    } else {
+                        // Nothing can be done ahead of it.
+                        drop(trace);
+                        self.drop_empty(&entry);
+                    }
                 }
                 Some(recorded) => {
                     complain(&recorded.describe(&entry.trace_path()));

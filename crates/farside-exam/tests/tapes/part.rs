@@ -149,8 +149,8 @@ fn a_part_is_recorded_once_and_then_followed() {
         assert!(!then.errors.contains("recorded"), "{}", then.errors);
         fewest = fewest.min(then.demanded);
     }
-    // What comes behind the part, up to 6,000 pages, is not on the tape. A program that is faster than its
-    // follower demands what is planned.
+    // What comes behind the part, up to 6,000 pages, is not on the tape. A program that is faster
+    // than its follower demands what is planned.
     assert!(without.demanded > 20_000 && fewest < 16_000, "{fewest} of {}", without.demanded);
     assert_eq!(place.kept(), (1, 1));
 }
@@ -186,6 +186,14 @@ fn threads_of_a_part_have_tapes_of_their_own() {
     place.run("auto", "threads");
     assert_eq!(place.kept(), (1, 1));
     assert!(place.run("auto", "threads").met > 50);
+}
+
+#[test]
+fn parts_begin_and_end_while_other_threads_run() {
+    let Some(place) = Place::new("parts_begin_and_end_while_other_threads_run") else { return };
+    for mode in ["record", "record", "auto", "prefetch"] {
+        place.run(mode, "crowd");
+    }
 }
 
 #[test]
