@@ -168,16 +168,17 @@ static void crowd(void)
 {
     pthread_t made[THREADS];
     long numbers[THREADS];
-    long i;
+    long i, page;
     for (i = 0; i < THREADS; i++) {
         numbers[i] = i + 1;
         pthread_create(&made[i], NULL, crowd_work, &numbers[i]);
     }
-    for (i = 0; i < 12; i++) {
+    for (i = 0; i < 20; i++) {
         begin();
         touch(i);
         end();
-        touch(i + 100);
+        for (page = i; page < PAGES; page += 20)
+            touch(page);
     }
     over = 1;
     for (i = 0; i < THREADS; i++)
