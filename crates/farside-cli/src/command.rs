@@ -12,7 +12,7 @@ use farside_pager::settings::Settings;
 use farside_policy::{prefetch, replacement};
 
 use crate::analysis::{analyze, names, partition, path, simulate};
-use crate::options::{Given, Layer, Options, Origin};
+use crate::options::{Given, Layer, Options, Origin, Pace};
 use crate::traces::{export, import};
 use crate::{
     Failure, bench, capture, doctor, generate, node, plan, record, run, study, tapes, top,
@@ -147,6 +147,13 @@ struct RunArguments {
     /// Follow the tape of another build of the program all the same.
     #[arg(long, requires = "tape", conflicts_with = "auto")]
     force: bool,
+    /// Pages of the tape that are fetched between two that tell how far the program is
+    /// [default: 100].
+    #[arg(long, value_name = "PAGES", value_parser = plan::pages, requires = "tape")]
+    batch: Option<u64>,
+    /// Pages of the tape that are fetched ahead of the program [default: 400].
+    #[arg(long, value_name = "PAGES", value_parser = plan::pages, requires = "tape")]
+    lookahead: Option<u64>,
     /// Read settings from a TOML file.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -219,6 +226,7 @@ impl RunArguments {
         options.tape.clone_from(&self.tape);
         options.auto = self.auto;
         options.force = self.force;
+        options.pace = Pace { batch: self.batch, lookahead: self.lookahead };
         Ok(options)
     }
 }

@@ -35,6 +35,8 @@ fn bad_command_lines_end_with_code_2() {
         (vec!["record", "-o", "a", "--local", "1K", "true"], vec!["--local 1K", "1 MiB"]),
         (vec!["record", "-o", "a", "--far", "x:", "true"], vec!["--far x:"]),
         (vec!["record", "-o", "a", "--config", "/no/such/file", "true"], vec!["/no/such/file"]),
+        (vec!["run", "--lookahead", "9", "true"], vec!["--tape"]),
+        (vec!["run", "--tape", "t", "--batch", "0", "true"], vec!["--batch", "1073741824"]),
         (vec!["node", "--embedded", "--link", "99", "--far", "embedded:"], vec!["--link 99"]),
         (vec!["run", "--local", "two\nlines\x1b[2J", "true"], vec!["--local two lines"]),
         (vec!["completions", "cobol"], vec!["cobol"]),

@@ -18,6 +18,15 @@ use crate::Failure;
 /// Most pages of read-ahead.
 pub const MAX_READAHEAD: u32 = 512;
 
+/// How a tape is to be followed, where that was asked for.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// Pages fetched between two that tell how far the program is.
+    pub batch: Option<u64>,
+    /// Pages that are fetched ahead of the program.
+    pub lookahead: Option<u64>,
+}
+
 /// Checked settings of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -43,6 +52,8 @@ pub struct Options {
     pub auto: bool,
     /// Whether a tape of another build of the program is followed all the same.
     pub force: bool,
+    /// How it is followed.
+    pub pace: Pace,
     /// File for the statistics.
     pub stats: Option<PathBuf>,
     /// Whether the summary is left out.
@@ -92,6 +103,7 @@ impl Options {
             tape: None,
             auto: false,
             force: false,
+            pace: Pace::default(),
             stats: layer.stats.as_ref().map(|given| given.text.clone().into()),
             quiet: switch(layer.quiet.as_ref())?,
             progress: switch(layer.progress.as_ref())?,

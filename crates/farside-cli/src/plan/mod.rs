@@ -74,7 +74,11 @@ fn policy(text: &str) -> Result<PlanPolicy, String> {
 /// Most pages that can be given: 4 TiB.
 const MOST_PAGES: u64 = 1 << 30;
 
-fn pages(text: &str) -> Result<u64, String> {
+/// Reads a number of pages for `--lookahead` or `--batch`.
+///
+/// # Errors
+/// If it is none, or too large.
+pub fn pages(text: &str) -> Result<u64, String> {
     let pages = text.parse().ok().filter(|pages| (1..=MOST_PAGES).contains(pages));
     pages.ok_or_else(|| format!("no number from 1 to {MOST_PAGES}"))
 }

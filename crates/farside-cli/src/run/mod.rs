@@ -149,7 +149,7 @@ fn run_with(
             if !options.force {
                 tape.check_program(&path)?;
             }
-            let (image, followed) = tape.image(limit)?;
+            let (image, followed) = tape.image(limit, options.pace)?;
             subject.tape = Some(followed);
             (Some(Companion::Tape(image)), None)
         }

@@ -16,6 +16,7 @@ use farside_wire::control::{BeginPart, PartMode, PartOrder};
 use super::supervisor::complain;
 use super::tape::Tape;
 use crate::Failure;
+use crate::options::Pace;
 use crate::plan::{How, Wanted, plan_tapes, survey};
 use crate::record::{Writer, metadata};
 use crate::tapes::{Entry, Part, Store, TraceDraft};
@@ -144,7 +145,7 @@ impl Parts {
             (None, Limit::Bytes(limit)) if entry.trace_path().exists() => plan(entry, limit)?,
             _ => return Ok(None),
         };
-        let image = Tape::open(&path).and_then(|tape| tape.image(self.limit));
+        let image = Tape::open(&path).and_then(|tape| tape.image(self.limit, Pace::default()));
         match image {
             Ok((image, _)) => Ok(Some(image)),
             Err(failure) => {

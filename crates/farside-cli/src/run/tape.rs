@@ -7,15 +7,15 @@ use farside_pager::settings::Limit;
 use farside_sim::plan::{Derivation, NextFetches, PlanPolicy};
 use farside_trace::PAGE_SIZE;
 use farside_trace::tape::{Step, StepKind, TapeError, TapeReader};
-use farside_wire::tape_image::{Action, Builder, PAGES, Pace, Region};
+use farside_wire::tape_image::{Action, Builder, PAGES, Pace as Settled, Region};
 
 use super::following::Followed;
 use crate::Failure;
-use crate::options::{Local, Size};
+use crate::options::{Local, Pace, Size};
 use crate::tapes::build_id;
 
 /// How a tape is followed by default, as the paper chose it.
-const PACE: Pace = Pace { batch: 100, lookahead: 400 };
+const PACE: Settled = Settled { batch: 100, lookahead: 400 };
 
 /// A tape, checked.
 pub struct Tape {
@@ -75,8 +75,8 @@ impl Tape {
         )))
     }
 
-    /// What the pager follows under that limit, and what there is to say of it.
-    pub fn image(&self, limit: Limit) -> Result<(OwnedFd, Followed), Failure> {
+    /// What the pager follows under that limit, at that pace, and what there is to say of it.
+    pub fn image(&self, limit: Limit, pace: Pace) -> Result<(OwnedFd, Followed), Failure> {
         let info = self.reader.info();
         let threads = u64::from(info.threads.max(1));
         let extra = match limit {
@@ -97,8 +97,19 @@ impl Tape {
             self.fit(*number, info.capacity / threads, extra, put)
                 .map_err(|error| Failure::usage(error.to_string()))?;
         }
-        let image = builder.finish(PACE).map_err(|error| Failure::own(error.to_string()))?;
+        let image =
+            builder.finish(self.settled(pace)).map_err(|error| Failure::own(error.to_string()))?;
         Ok((image, Followed { tape: self.path.clone(), steps }))
+    }
+
+    /// The pace that was asked for, else the paper's; what is fetched ahead has to fit into what the plan left
+    /// free for it.
+    fn settled(&self, asked: Pace) -> Settled {
+        let info = self.reader.info();
+        let free = info.local_pages.saturating_sub(info.capacity) / u64::from(info.threads.max(1));
+        let lookahead = asked.lookahead.unwrap_or((free * 4 / 5).clamp(1, PACE.lookahead));
+        let batch = asked.batch.unwrap_or((lookahead / 4).clamp(1, PACE.batch));
+        Settled { batch, lookahead }
     }
 
     /// The steps of a thread with so many pages more than were planned for.
