@@ -60,7 +60,7 @@ impl Row {
             "ours": rounded(self.ours),
             "partner": self.partner.map(rounded),
             "unit": self.unit,
-            "ratio": self.ratio().map(|ratio| (ratio * 1000.0).round() / 1000.0),
+            "ratio": self.ratio().map(precise),
             "goal": self.goal_text(),
             "met": self.met(),
         })
@@ -70,6 +70,16 @@ impl Row {
 /// Three decimals are more than any figure here is worth.
 fn rounded(figure: f64) -> f64 {
     (figure * 1000.0).round() / 1000.0
+}
+
+/// A ratio may be held to a thousandth, so that it needs more.
+fn precise(ratio: f64) -> f64 {
+    (ratio * 1e6).round() / 1e6
+}
+
+/// A ratio with two decimals, or as many as show what it is.
+fn ratio_text(ratio: f64) -> String {
+    if ratio > 0.0 && ratio < 0.095 { format!("{ratio:.5}x") } else { format!("{ratio:.2}x") }
 }
 
 /// The rows as a JSON array of objects.
@@ -90,7 +100,7 @@ pub(crate) fn table(rows: &[Row]) -> String {
             figure(row.ours),
             row.partner.map_or_else(dash, figure),
             row.unit.to_string(),
-            row.ratio().map_or_else(dash, |ratio| format!("{ratio:.2}x")),
+            row.ratio().map_or_else(dash, ratio_text),
             row.goal_text().unwrap_or_else(dash),
             row.met().map_or_else(dash, |met| if met { "yes" } else { "NO" }.to_string()),
         ]);

@@ -1,6 +1,7 @@
 //! Recording real programs, and running them from tapes.
 
 mod auto;
+mod bench;
 mod follow;
 mod part;
 mod record;

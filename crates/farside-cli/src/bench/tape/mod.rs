@@ -1,15 +1,22 @@
 //! `farside bench tape`: the programs of the 3PO paper (section 5, Table 2), recorded beside plain runs
-//! and beside Valgrind's lackey, and their traces planned.
+//! and beside Valgrind's lackey, their traces planned, and the tapes followed beside runs without.
 //!
 //! Runs that are compared alternate, every figure is a median, and each run has to print what the
 //! first plain run printed.
 
 mod build;
+mod bytes;
+mod faults;
+mod figures;
+mod network;
 pub(crate) mod plan;
 mod planning;
 mod programs;
+mod replay;
 mod runs;
+mod speed;
 mod sweep;
+mod tapes;
 mod tracing;
 
 use std::path::PathBuf;
@@ -20,11 +27,21 @@ use super::progress::Progress;
 use super::row::Row;
 use super::{Failure, Shared, skip};
 use build::Cache;
+use network::Network;
 use programs::{Name, Ready, Scale};
+use replay::{Mode, Replayed};
 use runs::Runs;
+use sweep::Part;
 
 /// Pages in a microset, as the paper chose it.
 const MICROSET: usize = 1024;
+
+/// Local memory in percent, where nothing else is said.
+const LOCAL: u64 = 20;
+
+/// What runs in turn with so much local memory.
+const TABLE: [Mode; 5] =
+    [Mode::MinTape, Mode::LruTape, Mode::ReadAhead, Mode::AllLocal, Mode::Plain];
 
 /// Options of `farside bench tape`.
 #[derive(Debug, Args)]
@@ -38,10 +55,20 @@ pub(crate) struct TapeArgs {
     /// Only these parts of the table
     #[arg(long, value_enum)]
     only: Vec<Section>,
-    /// Record and plan with microsets of 2 to 65,536 pages, and draw tracing time and size of tapes
-    /// into this directory; without --only nothing else is done
+    /// Networks that far memory is put behind, each by its latency and bandwidth
+    #[arg(long = "network", value_name = "LATENCY,BANDWIDTH",
+          default_values = ["5us,25gbit", "15us,10gbit"])]
+    networks: Vec<Network>,
+    /// Write times and counters of each way to run on far memory to this file, tab-separated
+    #[arg(long, value_name = "FILE")]
+    details: Option<PathBuf>,
+    /// Measure and draw into this directory what follows from the local memory, the microset, the
+    /// lookahead and the batch; without --only nothing else is done
     #[arg(long, value_name = "DIRECTORY")]
     sweep: Option<PathBuf>,
+    /// Only these parts of the sweep
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PARTS", requires = "sweep")]
+    sweep_of: Vec<Part>,
     /// Where the programs are built and kept [default: farside/bench in the user's cache directory]
     #[arg(long, value_name = "DIRECTORY")]
     cache: Option<PathBuf>,
@@ -56,6 +83,12 @@ enum Section {
     Lackey,
     /// Speed of planning, and what plans fetch.
     Planning,
+    /// Demand faults with tapes, beside read-ahead and beside no prefetch.
+    Faults,
+    /// Run times with tapes, beside all memory local and beside read-ahead.
+    Speed,
+    /// Bytes that runs by MIN and LRU tapes fetch.
+    Bytes,
 }
 
 /// A tape benchmark under way.
@@ -63,14 +96,16 @@ struct Bench<'a> {
     args: &'a TapeArgs,
     runs: Runs<'a>,
     programs: Vec<Ready>,
+    /// What was run on far memory so far.
+    replayed: Vec<Replayed<'a>>,
     rows: Vec<Row>,
 }
 
 /// Measures the whole table, or the parts asked for.
-pub(crate) fn run(
-    args: &TapeArgs,
-    shared: &Shared,
-    progress: &Progress,
+pub(crate) fn run<'a>(
+    args: &'a TapeArgs,
+    shared: &'a Shared,
+    progress: &'a Progress,
 ) -> Result<Vec<Row>, Failure> {
     let cache = match &args.cache {
         Some(directory) => Cache::at(directory.clone()),
@@ -88,7 +123,7 @@ pub(crate) fn run(
             Err(why) => skip(name.text(), &why),
         }
     }
-    let mut bench = Bench { args, runs, programs, rows: Vec::new() };
+    let mut bench = Bench { args, runs, programs, replayed: Vec::new(), rows: Vec::new() };
     if bench.wants(Section::Tracing) {
         bench.tracing()?;
     }
@@ -97,6 +132,15 @@ pub(crate) fn run(
     }
     if bench.wants(Section::Planning) {
         bench.planning()?;
+    }
+    if bench.wants(Section::Faults) {
+        bench.faults()?;
+    }
+    if bench.wants(Section::Speed) {
+        bench.speed()?;
+    }
+    if bench.wants(Section::Bytes) {
+        bench.bytes()?;
     }
     if let Some(directory) = &args.sweep {
         bench.sweep(directory)?;

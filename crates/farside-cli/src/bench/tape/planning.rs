@@ -5,51 +5,32 @@ use std::path::Path;
 use farside_sim::plan::PlanPolicy;
 use farside_trace::PAGE_SIZE;
 
+use super::bytes;
 use super::plan::Planned;
 use super::programs::Ready;
-use super::runs::Way;
-use super::{Bench, MICROSET};
+use super::{Bench, LOCAL, MICROSET};
 use crate::bench::Failure;
 use crate::bench::launch::{Place, Program, own};
 use crate::bench::row::{Goal, Row, median};
 
-/// Memory that is planned for, in percent.
-const LOCAL: u64 = 20;
-
 /// Time for a record at 20 million of them in a second, in nanoseconds.
 const GOAL_NS: f64 = 50.0;
-
-/// In how many programs MIN is to fetch clearly less than LRU.
-const CLEARLY_IN: usize = 3;
 
 impl Bench<'_> {
     /// Appends the rows of plans.
     pub(super) fn planning(&mut self) -> Result<(), Failure> {
-        let (mut speeds, mut bytes, mut shares) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut speeds, mut fetched, mut shares) = (Vec::new(), Vec::new(), Vec::new());
         for ready in &self.programs {
-            let recording = self.runs.recording(ready.name, MICROSET);
-            if !recording.trace.exists() {
-                self.runs.progress.say(format!("recording {}", ready.name.text()));
-                self.runs.run(ready, Way::Recorded(&recording))?;
-            }
+            let recording = self.recorded(ready, MICROSET)?;
             let [(lru_ns, lru), (min_ns, min)] = self.planned(ready, &recording.trace)?;
             speeds.push(speed_row(ready, PlanPolicy::Lru, lru_ns));
             speeds.push(speed_row(ready, PlanPolicy::Min, min_ns));
-            bytes.push(bytes_row(ready, &lru, &min));
+            fetched.push(bytes_row(ready, &lru, &min));
             shares.push(if lru.fetched == 0 { 1.0 } else { ratio(min.fetched, lru.fetched) });
         }
         self.rows.extend(speeds);
-        self.rows.extend(bytes);
-        shares.sort_by(f64::total_cmp);
-        if let Some(third) = shares.get(CLEARLY_IN - 1) {
-            self.rows.push(Row {
-                work: format!("bytes MIN fetches, third best of {} programs", shares.len()),
-                ours: third * 100.0,
-                partner: Some(100.0),
-                unit: "% of LRU's",
-                goal: Some(Goal::AtMost(0.85)),
-            });
-        }
+        self.rows.extend(fetched);
+        self.rows.extend(bytes::clearly(shares, "as planned"));
         Ok(())
     }
 
@@ -62,7 +43,7 @@ impl Bench<'_> {
             let name = ready.name.text();
             self.runs.progress.say(format!("planning {name}, round {round}"));
             for (number, policy) in policies.into_iter().enumerate() {
-                let planned = self.plan(trace, policy, None)?;
+                let planned = self.plan(trace, policy)?;
                 times[number].push(planned.ns / planned.records.max(1) as f64);
                 plans[number] = planned;
             }
@@ -71,19 +52,11 @@ impl Bench<'_> {
         Ok([(median(&times[0]), lru), (median(&times[1]), min)])
     }
 
-    /// Plans a trace in a process of its own, and writes the tape if one is named.
-    pub(super) fn plan(
-        &self,
-        trace: &Path,
-        policy: PlanPolicy,
-        tape: Option<&Path>,
-    ) -> Result<Planned, Failure> {
+    /// Plans a trace in a process of its own.
+    fn plan(&self, trace: &Path, policy: PlanPolicy) -> Result<Planned, Failure> {
         let mut argv = vec![own()?.into_os_string(), "bench".into(), "plan".into(), trace.into()];
         argv.extend(["--policy".into(), policy.name().into()]);
         argv.extend(["--local".into(), LOCAL.to_string().into()]);
-        if let Some(tape) = tape {
-            argv.extend(["--tape".into(), tape.into()]);
-        }
         let (shared, scratch) = (self.runs.shared, &self.runs.scratch);
         let outcome = Program::new(argv).run(Place::Plain, shared, scratch)?;
         serde_json::from_slice(&outcome.stdout.head)
@@ -109,7 +82,7 @@ fn speed_row(ready: &Ready, policy: PlanPolicy, ns: f64) -> Row {
 fn bytes_row(ready: &Ready, lru: &Planned, min: &Planned) -> Row {
     let mib = |pages: u64| (pages * PAGE_SIZE as u64) as f64 / f64::from(1 << 20);
     Row {
-        work: format!("MIN tape of {}, {LOCAL} % local, beside LRU tape", ready.name.text()),
+        work: format!("MIN plan of {}, {LOCAL} % local, beside LRU plan", ready.name.text()),
         ours: mib(min.fetched),
         partner: Some(mib(lru.fetched)),
         unit: "MiB fetched",

@@ -27,6 +27,8 @@ pub(super) enum Way<'a> {
     Plain,
     /// Under `farside record`.
     Recorded(&'a Recording),
+    /// Under `farside run`.
+    Far(&'a FarRun),
 }
 
 /// What `farside record` is asked for.
@@ -35,6 +37,14 @@ pub(super) struct Recording {
     pub microset: usize,
     /// The trace; one that is there is replaced.
     pub trace: PathBuf,
+}
+
+/// What `farside run` is asked for.
+pub(super) struct FarRun {
+    /// In words.
+    pub what: String,
+    /// Its options.
+    pub options: Vec<String>,
 }
 
 /// Carries out runs.
@@ -55,7 +65,7 @@ impl<'a> Runs<'a> {
 
     /// The trace of a program in the directory for work, and how it is made.
     pub fn recording(&self, name: Name, microset: usize) -> Recording {
-        Recording { microset, trace: self.scratch.join(&format!("{}.fpt", name.text())) }
+        Recording { microset, trace: self.scratch.join(&format!("{}-{microset}.fpt", name.text())) }
     }
 
     /// Runs a program once, and by itself before that if it has not run yet.
@@ -71,6 +81,7 @@ impl<'a> Runs<'a> {
         let (before, place) = match way {
             Way::Plain => (Vec::new(), Place::Plain),
             Way::Recorded(recording) => (self.recorder(recording)?, Place::Plain),
+            Way::Far(run) => (Vec::new(), Place::Far(&run.options)),
         };
         let outcome = ready.program(before).run(place, self.shared, &self.scratch)?;
         let name = ready.name.text();
@@ -92,7 +103,14 @@ impl<'a> Runs<'a> {
         partner: Way<'_>,
         figure: impl Fn(&Outcome) -> f64,
     ) -> Result<(f64, f64), Failure> {
-        let mut figures = [Vec::new(), Vec::new()];
+        let outcomes = self.rounds(ready, &[ours, partner])?;
+        let figures = |runs: &[Outcome]| runs.iter().map(&figure).collect::<Vec<_>>();
+        Ok((median(&figures(&outcomes[0])), median(&figures(&outcomes[1]))))
+    }
+
+    /// What comes of a program that runs in these ways in turn, for each of them.
+    pub fn rounds(&self, ready: &Ready, ways: &[Way<'_>]) -> Result<Vec<Vec<Outcome>>, Failure> {
+        let mut outcomes: Vec<Vec<Outcome>> = ways.iter().map(|_| Vec::new()).collect();
         let begin = Instant::now();
         for round in 1..=self.shared.repetitions {
             if begin.elapsed() > PATIENCE {
@@ -101,18 +119,18 @@ impl<'a> Runs<'a> {
                 break;
             }
             // Who goes first changes from round to round.
-            for turn in [1, 0].map(|turn| (turn + round as usize - 1) % 2) {
-                let way = [ours, partner][turn];
+            for turn in (0..ways.len()).rev() {
+                let turn = (turn + round as usize - 1) % ways.len();
                 self.progress.say(format!(
                     "{} {}, round {round} of {}",
                     ready.name.text(),
-                    way.describe(),
+                    ways[turn].describe(),
                     self.shared.repetitions
                 ));
-                figures[turn].push(figure(&self.run(ready, way)?));
+                outcomes[turn].push(self.run(ready, ways[turn])?);
             }
         }
-        Ok((median(&figures[0]), median(&figures[1])))
+        Ok(outcomes)
     }
 
     /// The command that records what follows it.
@@ -130,11 +148,12 @@ impl<'a> Runs<'a> {
     }
 }
 
-impl Way<'_> {
-    fn describe(self) -> &'static str {
+impl<'a> Way<'a> {
+    fn describe(self) -> &'a str {
         match self {
             Self::Plain => "by itself",
             Self::Recorded(_) => "under farside record",
+            Self::Far(run) => &run.what,
         }
     }
 }
