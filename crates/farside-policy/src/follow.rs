@@ -15,7 +15,8 @@ use farside_trace::tape::{Step, StepKind};
 pub struct FollowOptions {
     /// Pages fetched from one key page to the next.
     pub batch: usize,
-    /// Pages that are to be here or on their way before the thread comes to them.
+    /// Pages that are to be here or on their way before the thread comes to them, those that it uses for the
+    /// first time included.
     pub lookahead: usize,
     /// Steps from the thread's place on, among which the page of a fault is looked for.
     pub search: usize,
@@ -123,7 +124,7 @@ pub struct Follower {
     place: u64,
     /// How many of them have been acted on: pages to fetch have been ordered.
     ordered: usize,
-    /// Pages to fetch among these.
+    /// Pages among these that are used for the first time, or again.
     ahead: usize,
     /// Numbers of the first and the last known step about a page.
     known: HashMap<PageId, (u64, u64)>,
@@ -277,8 +278,7 @@ impl Follower {
                     self.planned.insert(page);
                     self.behind.cancel(page);
                     self.strays.cancel(page);
-                    let fetched = entry.step.kind == StepKind::Fetch;
-                    self.ahead -= usize::from(fetched && self.ordered > 0);
+                    self.ahead -= usize::from(self.ordered > 0);
                 }
             }
             self.ordered = self.ordered.saturating_sub(1);
@@ -327,8 +327,8 @@ impl Follower {
             let Step { kind, page } = entry.step;
             let number = self.place + self.ordered as u64;
             self.ordered += 1;
+            self.ahead += usize::from(kind != StepKind::Evict);
             if kind == StepKind::Fetch {
-                self.ahead += 1;
                 let stays = self.behind.cancel(page) | self.strays.cancel(page);
                 if self.cancel_eviction(number, page) || stays {
                     continue;
@@ -350,8 +350,8 @@ impl Follower {
         let at = number.saturating_sub(self.place) as usize;
         while self.ordered > at {
             self.ordered -= 1;
-            let fetch = self.window[self.ordered].step.kind == StepKind::Fetch;
-            self.ahead -= usize::from(fetch);
+            let gives_up = self.window[self.ordered].step.kind == StepKind::Evict;
+            self.ahead -= usize::from(!gives_up);
         }
     }
 
