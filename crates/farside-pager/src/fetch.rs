@@ -396,9 +396,6 @@ impl Pager {
     pub fn work_ahead(&self, w: &mut Worker) -> Result<bool, FarError> {
         let _inside = self.enter();
         self.pass_turn(w)?;
-        if self.follow_tape(w, false)? {
-            return Ok(true);
-        }
         match self.flights.take_oldest() {
             Some(flight) => self.complete(w, flight).map(|()| true),
             None => self.follow_advice(w),

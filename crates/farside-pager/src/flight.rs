@@ -51,6 +51,11 @@ impl Flights {
         }
     }
 
+    /// Adds a flight that the handler of a later fault completes.
+    pub fn add(&self, flight: Flight) {
+        self.lock().push_back(flight);
+    }
+
     /// Tells the completer that there is work.
     pub fn poke(&self) {
         self.signal.fetch_add(1, Ordering::Release);

@@ -313,10 +313,12 @@ impl Follower {
         self.strays.pop()
     }
 
-    /// Whether fewer pages than half the lookahead are here or on their way for the thread, as far as the tape
-    /// has any.
-    pub fn is_behind(&self) -> bool {
-        !self.lost && 2 * self.ahead < self.options.lookahead && self.ordered < self.window.len()
+    /// Whether the next batch is to be fetched, if the tape has one.
+    pub fn is_due(&self) -> bool {
+        let FollowOptions { batch, lookahead, .. } = self.options;
+        !self.lost
+            && self.ahead + batch.min(lookahead) <= lookahead
+            && self.ordered < self.window.len()
     }
 
     /// A page to fetch, if one is to be fetched now; `tape` continues the tape.

@@ -150,10 +150,7 @@ impl Pager {
             Met::Early | Met::Unknown => &self.counters.tape_missed,
         };
         Counters::add(counter, 1);
-        if met == Met::Here {
-            self.flights.poke();
-        }
-        track.follower.is_behind()
+        track.follower.is_due()
     }
 
     /// In a forked child, which is on no tape.

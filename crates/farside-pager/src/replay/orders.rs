@@ -49,35 +49,15 @@ enum Sent {
 }
 
 impl Pager {
-    /// Carries out what followers order; whether anything was done. If the program waits for it, pages are only
-    /// evicted if there is no room. The caller is inside.
-    pub(crate) fn follow_tape(&self, w: &mut Worker, waits: bool) -> Result<bool, FarError> {
-        let Some(replay) = self.replay() else { return Ok(false) };
-        let mut orders = Orders::default();
-        if !(waits && self.room() >= AT_ONCE as u64) {
-            self.collect_evictions(&replay, &mut orders.evict);
-            for some in orders.evict.chunks(BATCH) {
-                self.evict_pages(w, some)?;
-            }
-        }
-        self.collect_fetches(&replay, &mut orders);
-        let wanted = orders.fetch.len();
-        self.send_for(w, &mut orders)?;
-        let left = self.tell_followers(&replay, &orders);
-        Ok(!orders.evict.is_empty() || left < wanted)
-    }
-
-    /// As [`catch_up`](Self::catch_up), before a page is served, unless it has to be fetched first.
-    pub(crate) fn catch_up_before(&self, w: &mut Worker, page: u64) -> Outcome {
-        if self.table.load(page).state() == State::Far { Ok(()) } else { self.catch_up(w) }
-    }
-
-    /// Has a thread that was too fast for its tape wait until what it needs next is here: it would only wait for
-    /// each page by itself. The caller is inside.
+    /// Carries out what followers order, while the program waits; then ends the fetches of what it needs first.
+    /// The caller is inside.
+    ///
+    /// This is done by the handler of the program's own processor: to unmap pages from another one costs an
+    /// interrupt each time, several times as much as all else.
     pub(crate) fn catch_up(&self, w: &mut Worker) -> Outcome {
         let Some(replay) = self.replay() else { return Ok(()) };
+        while self.follow_tape(w, &replay)? && self.is_due(&replay) {}
         let batch = replay.image.pace().batch;
-        while self.is_behind(&replay) && self.follow_tape(w, true)? {}
         let mut landed = 0;
         while landed < batch
             && let Some(flight) = self.flights.take_oldest()
@@ -88,8 +68,27 @@ impl Pager {
         Ok(())
     }
 
-    fn is_behind(&self, replay: &Replay) -> bool {
-        self.lock(&replay.state).tracks.values().any(|track| track.follower.is_behind())
+    /// As [`catch_up`](Self::catch_up), before a page is served, unless it has to be fetched first.
+    pub(crate) fn catch_up_before(&self, w: &mut Worker, page: u64) -> Outcome {
+        if self.table.load(page).state() == State::Far { Ok(()) } else { self.catch_up(w) }
+    }
+
+    /// Evicts what is behind the program, and sends for what is ahead of it; whether anything was done.
+    fn follow_tape(&self, w: &mut Worker, replay: &Replay) -> Result<bool, FarError> {
+        let mut orders = Orders::default();
+        self.collect_evictions(replay, &mut orders.evict);
+        for some in orders.evict.chunks(BATCH) {
+            self.evict_pages(w, some)?;
+        }
+        self.collect_fetches(replay, &mut orders);
+        let wanted = orders.fetch.len();
+        self.send_for(w, &mut orders)?;
+        let left = self.tell_followers(replay, &orders);
+        Ok(!orders.evict.is_empty() || left < wanted)
+    }
+
+    fn is_due(&self, replay: &Replay) -> bool {
+        self.lock(&replay.state).tracks.values().any(|track| track.follower.is_due())
     }
 
     /// Frames that nobody uses.
@@ -291,7 +290,7 @@ impl Pager {
                 if self.store.is_instant() {
                     self.complete(w, flight)?
                 } else {
-                    self.flights.start(flight)
+                    self.flights.add(flight)
                 }
                 Ok(got)
             }
