@@ -48,9 +48,20 @@ impl Ranges {
 }
 
 /// Binds regions of a tape to allocations as they are made.
+///
+/// An allocation whose name is not on the tape takes the place of the region that was made at its point in the
+/// order of allocations, until one of that name is made: in some programs, chance decides which of several places
+/// needs more memory first.
 #[derive(Debug)]
 pub struct Binding {
-    regions: HashMap<RegionName, Region>,
+    /// In the order in which they were made.
+    regions: Vec<Region>,
+    /// Their places in this order; other names stand for one of them.
+    places: HashMap<RegionName, usize>,
+    /// Regions that an allocation was bound to.
+    bound: Vec<bool>,
+    /// The place after the last of them.
+    next: usize,
     here: Ranges,
     tape: Ranges,
 }
@@ -58,11 +69,20 @@ pub struct Binding {
 impl Binding {
     /// Nothing is allocated yet.
     pub fn new(regions: &[Region]) -> Self {
-        let named = |region: &Region| (RegionName { site: region.site, nth: region.nth }, *region);
+        let (mut here, mut tape) = (Ranges::default(), Ranges::default());
+        // Pages that belong to no allocation: their offset is the number of the page.
+        for Region { first, count, .. } in regions.iter().filter(|r| (r.site, r.nth) == (0, 0)) {
+            here.put(*first, *count, 0);
+            tape.put(0, *count, *first);
+        }
+        let name = |region: &Region| RegionName { site: region.site, nth: region.nth };
         Self {
-            regions: regions.iter().map(named).collect(),
-            here: Ranges::default(),
-            tape: Ranges::default(),
+            regions: regions.to_vec(),
+            places: regions.iter().map(name).zip(0..).collect(),
+            bound: regions.iter().map(|region| (region.site, region.nth) == (0, 0)).collect(),
+            next: 0,
+            here,
+            tape,
         }
     }
 
@@ -70,7 +90,7 @@ impl Binding {
     pub fn apply(&mut self, renamed: Renamed) {
         match renamed {
             Renamed::Appeared { first, count, name, offset } => {
-                let Some(region) = self.regions.get(&name) else { return };
+                let Some(region) = self.region_of(name) else { return };
                 let count = count.min(region.count.saturating_sub(offset));
                 if count > 0 {
                     self.tape.put(first, count, region.first + offset);
@@ -83,6 +103,23 @@ impl Binding {
                 }
             }
         }
+    }
+
+    /// The region that an allocation of that name is, or takes the place of.
+    fn region_of(&mut self, name: RegionName) -> Option<Region> {
+        let place = match self.places.get(&name) {
+            Some(place) => *place,
+            None => {
+                let place =
+                    Some(self.next).filter(|place| self.bound.get(*place) == Some(&false))?;
+                self.places.insert(name, place);
+                place
+            }
+        };
+        if !std::mem::replace(&mut self.bound[place], true) {
+            self.next = place + 1;
+        }
+        Some(self.regions[place])
     }
 
     /// The page of the far region that a page of the tape is, if it is allocated.
@@ -102,6 +139,32 @@ mod tests {
 
     fn appeared(first: u64, count: u64, nth: u32, offset: u64) -> Renamed {
         Renamed::Appeared { first, count, name: RegionName { site: 7, nth }, offset }
+    }
+
+    #[test]
+    fn pages_of_no_allocation_are_known_by_their_numbers() {
+        let unnamed = Region { site: 0, nth: 0, first: 5000, count: 40 };
+        let mut binding = Binding::new(&[unnamed, Region { site: 7, nth: 0, first: 0, count: 9 }]);
+        assert_eq!((binding.on_tape(39), binding.on_tape(40)), (Some(5039), None));
+        assert_eq!((binding.here(5000), binding.here(5039)), (Some(0), Some(39)));
+        binding.apply(appeared(10, 9, 0, 0));
+        assert_eq!([9, 10, 18, 19].map(|page| binding.on_tape(page)), [5009, 0, 8, 5019].map(Some));
+    }
+
+    #[test]
+    fn a_region_of_an_unknown_name_takes_the_place_of_the_one_that_was_made_then() {
+        let region = |nth| Region { site: 7, nth, first: 1000 * u64::from(nth), count: 100 };
+        let mut binding = Binding::new(&[region(1), region(2), region(3)]);
+        binding.apply(appeared(10, 10, 1, 0));
+        binding.apply(appeared(20, 10, 8, 0));
+        assert_eq!([10, 20].map(|page| binding.on_tape(page)), [1000, 2000].map(Some));
+        binding.apply(appeared(30, 10, 3, 0));
+        // There is none at this point.
+        binding.apply(appeared(40, 10, 9, 0));
+        // The first one goes on.
+        binding.apply(appeared(50, 10, 8, 10));
+        assert_eq!([30, 40, 50].map(|page| binding.on_tape(page)), [Some(3000), None, Some(2010)]);
+        assert_eq!(binding.here(2010), Some(50));
     }
 
     #[test]
