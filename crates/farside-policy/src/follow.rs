@@ -25,6 +25,9 @@ pub struct FollowOptions {
 /// Faults in a row, but for a few, that are not on the tape, until it is taken to be wrong.
 const PATIENCE: u32 = 64;
 
+/// So many times more steps are searched for a thread that has left the tape.
+const LOST_SEARCH: usize = 8;
+
 /// Faults in a row that are where the tape says, until it is taken to be right again.
 const REGAINED: u32 = 8;
 
@@ -182,7 +185,9 @@ impl Follower {
 
     /// Reads steps until the window is full or the tape ends.
     fn read(&mut self, tape: &mut impl Iterator<Item = Step>) {
-        while self.window.len() < self.options.search.max(self.ordered + 1) {
+        let search =
+            if self.lost { LOST_SEARCH * self.options.search } else { self.options.search };
+        while self.window.len() < search.max(self.ordered + 1) {
             let Some(step) = tape.next() else { return };
             let number = self.place + self.window.len() as u64;
             let (_, last) = self.known.entry(step.page).or_insert((number, number));
@@ -308,6 +313,16 @@ impl Follower {
         self.behind.pop()
     }
 
+    /// Whether the page is to be here: the plan has it at the thread's place, or it has been ordered for a place
+    /// ahead.
+    pub fn expects(&self, page: PageId) -> bool {
+        let ordered = |(first, _): &(u64, u64)| {
+            let at = (first - self.place) as usize;
+            at < self.ordered && self.window[at].step.kind != StepKind::Evict
+        };
+        self.planned.contains(&page) || self.known.get(&page).is_some_and(ordered)
+    }
+
     /// A page that is here although the plan has no room for it.
     pub fn next_stray(&mut self) -> Option<PageId> {
         self.strays.pop()
@@ -417,6 +432,7 @@ mod tests {
         assert_eq!(fetches(&mut follower, &mut tape), ahead);
         // What comes after the last use that was seen may still be in use.
         assert!(evictions(&mut follower).is_empty());
+        assert_eq!([19, 4, 5, 0].map(|p| follower.expects(page(p))), [true, true, false, true]);
         // The key page tells that all before it was used.
         assert_eq!(follower.fault(page(2), &mut tape), Met::Here);
         assert_eq!(evictions(&mut follower), [10, 11, 12]);
@@ -540,5 +556,19 @@ mod tests {
             follower.fault(PageId(page), &mut tape);
         }
         assert!(!follower.is_lost());
+    }
+
+    #[test]
+    fn a_lost_thread_is_looked_for_far_down_the_tape() {
+        let mut tape = (0..1000).map(|page| step(StepKind::Touch, page));
+        let mut follower = Follower::new(OPTIONS);
+        for page in 5000..5000 + u64::from(PATIENCE) {
+            follower.fault(PageId(page), &mut tape);
+        }
+        for page in 400..400 + u64::from(REGAINED) {
+            assert!(follower.is_lost());
+            follower.fault(PageId(page), &mut tape);
+        }
+        assert_eq!((follower.is_lost(), follower.place()), (false, 400 + u64::from(REGAINED)));
     }
 }

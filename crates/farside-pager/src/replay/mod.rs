@@ -1,7 +1,7 @@
 //! Following a tape: pages come before they are used, and go when they are not needed (3PO, section 3.3).
 //!
 //! The fault path tells the [followers](farside_policy::follow), one for each thread that is on the tape, where
-//! the program is; the completer carries out what they order.
+//! the program is, and carries out what they [order](orders).
 
 mod binding;
 mod orders;
@@ -40,6 +40,28 @@ struct Followed {
     threads: Threads<()>,
     /// By number of the thread.
     tracks: HashMap<usize, Track>,
+}
+
+impl Followed {
+    /// A page that one thread has left behind, and none needs.
+    fn next_eviction(&mut self) -> Option<PageId> {
+        self.next_unneeded(Follower::next_eviction)
+    }
+
+    /// A page that is here although no thread's plan has it.
+    fn next_stray(&mut self) -> Option<PageId> {
+        self.next_unneeded(Follower::next_stray)
+    }
+
+    fn next_unneeded(&mut self, next: impl Fn(&mut Follower) -> Option<PageId>) -> Option<PageId> {
+        loop {
+            let page = self.tracks.values_mut().find_map(|track| next(&mut track.follower))?;
+            // Where threads share a page, each is planned by itself.
+            if !self.tracks.values().any(|track| track.follower.expects(page)) {
+                return Some(page);
+            }
+        }
+    }
 }
 
 /// A thread on its part of the tape.

@@ -103,12 +103,10 @@ impl Pager {
 
     fn collect_evictions(&self, replay: &Replay, evict: &mut Vec<u64>) {
         let state = &mut *self.lock(&replay.state);
-        for track in state.tracks.values_mut() {
-            while evict.len() < AT_ONCE
-                && let Some(page) = track.follower.next_eviction()
-            {
-                evict.extend(state.binding.here(page.0));
-            }
+        while evict.len() < AT_ONCE
+            && let Some(page) = state.next_eviction()
+        {
+            evict.extend(state.binding.here(page.0));
         }
     }
 
@@ -118,13 +116,10 @@ impl Pager {
         let mut victims = Vec::new();
         let Some(replay) = self.replay() else { return victims };
         let state = &mut *self.lock(&replay.state);
-        for track in state.tracks.values_mut() {
-            while victims.len() < most
-                && let Some(page) =
-                    track.follower.next_eviction().or_else(|| track.follower.next_stray())
-            {
-                victims.extend(state.binding.here(page.0));
-            }
+        while victims.len() < most
+            && let Some(page) = state.next_eviction().or_else(|| state.next_stray())
+        {
+            victims.extend(state.binding.here(page.0));
         }
         victims
     }
