@@ -23,7 +23,7 @@ pub fn fits(microset: usize, pages: u64) -> bool {
     (microset as u64).saturating_mul(2) <= pages
 }
 
-/// The microset to record in with so many local pages: [`MICROSET`] where that fits, else a power of two that
+/// The microset to record in with so many local pages: 1,024 where that fits, else a power of two that
 /// fits four times.
 pub fn largest(pages: u64) -> usize {
     if fits(MICROSET, pages) {
