@@ -80,10 +80,10 @@ fn what_a_microset_uses_stays_to_its_end() {
     let pairs = options(Min, &[4], 2);
     let blocks = [block(&[1, 9, 5, 6, 2, 3, 1, 9, 5, 6, 2, 3].map(PageId))];
     let (steps, _) = plan(&pairs, &blocks).expect("planned");
-    // Of 1, 9, 5 and 6 the last two are used last; 2 is not given up for 3.
+    // Of 1, 9, 5 and 6 the last two are used last, and 6 may be in use still when 2 comes; 2 is not given up for 3.
     assert_eq!(
         only(&steps)[4..8],
-        [(Evict, 6), (Touch, 2), (Evict, 5), (Touch, 3)].map(|(k, p)| step(k, p))
+        [(Evict, 5), (Touch, 2), (Evict, 6), (Touch, 3)].map(|(k, p)| step(k, p))
     );
     assert!(only(&steps).contains(&step(Fetch, 5)));
     check(&pairs, 0, &steps[0], &blocks).expect("a good plan");

@@ -82,10 +82,12 @@ proptest! {
             let (steps, _) = plan(&options, &blocks).expect("a good trace");
             let small = of(&steps, 0);
             let derived = derive(policy, capacity, extra, &small);
-            // Microsets of which two fit the larger memory only are not regarded for the smaller.
-            let fits = |pages: u64| 2 * microset as u64 <= pages;
-            let regarded = if fits(capacity) { microset } else { 1 };
-            let options = PlanOptions { microset: regarded, ..options };
+            // Microsets of which two do not fit are halved.
+            let regarded = |pages: u64| {
+                let halves = std::iter::successors(Some(microset), |m| Some(m.div_ceil(2)));
+                halves.into_iter().find(|m| *m == 1 || 2 * *m as u64 <= pages).unwrap_or(1)
+            };
+            let options = PlanOptions { microset: regarded(capacity), ..options };
             let counts = check(&options, 1, &[(0, derived.clone())].into(), &blocks);
             prop_assert!(counts.is_ok(), "{policy:?}: {counts:?}");
             let counts = counts.expect("checked");
@@ -94,7 +96,7 @@ proptest! {
                 prop_assert_eq!(counts.idle, 0);
                 prop_assert!(policy == Min || derived == of(&steps, 1));
                 let least = fetches(&of(&steps, 1)) as u64;
-                prop_assert!(counts.fetches == least || fits(capacity) != fits(capacity + extra));
+                prop_assert!(counts.fetches == least || regarded(capacity) != regarded(capacity + extra));
             }
             if extra == 0 && discards.is_empty() {
                 prop_assert_eq!(derived, small);

@@ -61,6 +61,13 @@ fn who_leaves_the_tape_is_told_so_once() {
         serde_json::from_str(&fs::read_to_string(&stats).expect("statistics")).expect("JSON");
     let number = |name: &str| stats["tape"][name].as_u64().expect("a number");
     assert!(number("times_left") > 0 && number("faults_not_on_tape") > 60, "{}", stats["tape"]);
+    let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/counters.md");
+    let manual = fs::read_to_string(manual).expect("a document");
+    let (_, section) = manual.split_once("## The object of a tape").expect("a section");
+    let (section, _) = section.split_once("## The counters").expect("an end");
+    for key in stats["tape"].as_object().expect("an object").keys() {
+        assert!(section.contains(&format!("`{key}`")), "{key} is not documented");
+    }
     let output = follow(&tape, &["--quiet"], program(), &["shuffle", "0"]);
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -16,21 +16,20 @@ const FEW: usize = 1 << 10;
 /// One thread's memory under MIN, in the order of its records.
 ///
 /// A page that misses is let in (forced insertion), in the place of a page whose content nobody needs any
-/// more, or else of the one that is used last. What the current microset has used stays until the
-/// microset is over, because the trace does not tell for how long it is used.
+/// more, or else of the one that is used last. Each record stands for all uses of its page in a microset, and
+/// the trace tells neither when the last of these is nor where microsets end that ended early. So a page stays
+/// until as many records have followed as a microset has: that is after its end in any case.
 ///
 /// As in [`belady`](crate::belady) resident pages are bits, one for each time of a next use.
 #[derive(Debug)]
 pub(super) struct MinPlan {
     capacity: usize,
     microset: usize,
-    /// After the last record of the current microset.
-    microset_end: usize,
     resident: usize,
-    /// Next uses of the resident pages that may be evicted.
+    /// Next uses of the resident pages that may be evicted, or are used again so soon that they are not.
     times: Times,
-    /// Those of the pages that the current microset has used.
-    held: Vec<u32>,
+    /// Those of the pages that may still be in use, after the records that used them.
+    held: VecDeque<(u32, u32)>,
     dead: DeadPages,
     /// Discards that were taken in.
     discards: usize,
@@ -48,10 +47,9 @@ impl MinPlan {
         Self {
             capacity,
             microset,
-            microset_end: microset,
             resident: 0,
             times: Times::new(records),
-            held: Vec::new(),
+            held: VecDeque::new(),
             dead: DeadPages::new(pages),
             discards: 0,
             moves: Moves::default(),
@@ -87,6 +85,7 @@ impl MinPlan {
 
     #[inline]
     fn record(&mut self, now: usize, record: Record) {
+        self.let_go(now);
         if !self.times.take(now) {
             if self.resident == self.capacity {
                 self.evict();
@@ -98,18 +97,24 @@ impl MinPlan {
         let next = record.next;
         if next == NEVER {
             self.dead.add(record.page(), now as u32);
-        } else if (next as usize) < self.microset_end || self.microset == 1 {
+        } else if (next as usize) < now + self.microset || self.microset == 1 {
             self.times.put(next as usize);
         } else {
-            self.held.push(next);
+            self.held.push_back((now as u32, next));
         }
-        if now + 1 == self.microset_end {
-            self.microset_end += self.microset;
-            if self.microset > 1 {
-                self.held.drain(..).for_each(|time| self.times.put(time as usize));
-            }
-            self.dead.let_go();
+    }
+
+    /// Pages that are not in use any more at record `now` may be evicted.
+    #[inline]
+    fn let_go(&mut self, now: usize) {
+        let over = |since: u32| since as usize + self.microset <= now;
+        while let Some((since, next)) = self.held.front().copied()
+            && over(since)
+        {
+            self.held.pop_front();
+            self.times.put(next as usize);
         }
+        self.dead.let_go(over);
     }
 
     fn evict(&mut self) {
@@ -164,29 +169,34 @@ struct DeadPages {
     /// Those that may be evicted, longest dead first, and the record that used each last. Those that left are
     /// among them.
     free: VecDeque<(u32, u32)>,
-    /// Those that the current microset has used.
-    held: Vec<(u32, u32)>,
+    /// Those that may still be in use.
+    held: VecDeque<(u32, u32)>,
     count: usize,
 }
 
 impl DeadPages {
     fn new(pages: usize) -> Self {
-        Self { since: vec![NEVER; pages], free: VecDeque::new(), held: Vec::new(), count: 0 }
+        Self { since: vec![NEVER; pages], free: VecDeque::new(), held: VecDeque::new(), count: 0 }
     }
 
     fn add(&mut self, page: u32, now: u32) {
         self.since[page as usize] = now;
         self.count += 1;
-        self.held.push((page, now));
+        self.held.push_back((page, now));
     }
 
-    /// The current microset is over.
+    /// Those whose last use is `over` may be evicted.
     #[inline]
-    fn let_go(&mut self) {
-        if self.held.is_empty() {
+    fn let_go(&mut self, over: impl Fn(u32) -> bool) {
+        if !self.held.front().is_some_and(|(_, since)| over(*since)) {
             return;
         }
-        self.free.extend(self.held.drain(..));
+        while let Some((page, since)) = self.held.front().copied()
+            && over(since)
+        {
+            self.held.pop_front();
+            self.free.push_back((page, since));
+        }
         if self.free.len() > 2 * self.count + FEW {
             self.free.retain(|(page, since)| self.since[*page as usize] == *since);
         }
