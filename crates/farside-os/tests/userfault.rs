@@ -67,25 +67,37 @@ fn one_waits_in_the_read_while_another_polls() {
     const POLLED: usize = 200;
     let test = "one_waits_in_the_read_while_another_polls";
     let Some((uffd, addr)) = registered(test, POLLED + 1) else { return };
-    let (uffd, served) = (&uffd, &AtomicUsize::new(0));
+    let (uffd, served, touched) = (&uffd, &AtomicUsize::new(0), &AtomicUsize::new(0));
+    let last = addr + POLLED * PAGE;
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut messages = [RawMessage::default(); 4];
-            while served.load(SeqCst) <= POLLED {
+            let is_last = |message: &RawMessage| {
+                matches!(message.event(), Event::Fault { address, .. } if address >= last)
+            };
+            loop {
                 let n = uffd.wait_and_read(&mut messages).unwrap();
                 served.fetch_add(answer(uffd, &messages[..n]), SeqCst);
+                if messages[..n].iter().any(is_last) {
+                    return;
+                }
             }
         });
-        scope.spawn(|| {
+        let poller = scope.spawn(|| {
             let mut messages = [RawMessage::default(); 1];
-            while served.load(SeqCst) < POLLED {
+            while touched.load(SeqCst) < POLLED {
                 uffd.wait(1).unwrap();
                 let n = uffd.read(&mut messages).unwrap();
                 served.fetch_add(answer(uffd, &messages[..n]), SeqCst);
             }
-            // The last fault is for the one that waits in the read.
         });
-        scope.spawn(|| touch(addr, POLLED + 1));
+        scope.spawn(move || {
+            touch(addr, POLLED);
+            touched.store(POLLED, SeqCst);
+            // The last fault is for the one that waits in the read.
+            poller.join().unwrap();
+            touch(last, 1);
+        });
     });
     assert_eq!(served.load(SeqCst), POLLED + 1);
 }
