@@ -1,17 +1,19 @@
 //! The embedded node: a child process that owns the memory, which this side reads and writes directly.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use farside_os::OsError;
 use farside_os::memory::{self, PAGE};
 use farside_os::socket::{self, Received};
+use farside_os::thread::wait_until;
+use farside_wire::orders::{self, MOST_PAGES, Work};
 use farside_wire::pool::{Block, LEN, Message, UNIT};
 
-use crate::link::wait_until;
+use crate::moving::Moving;
 use crate::slots::{RAW_UNITS, Slots};
-use crate::{Compression, FarError, FarStore, FarUrl, Link, Ticket};
+use crate::{Compression, FarError, FarStore, FarUrl, Link, Moved, Mover, Order, Ticket};
 
 const NODE: &str = "the embedded memory node";
 
@@ -25,6 +27,9 @@ pub struct Embedded {
     link: Link,
     compression: Compression,
     lost: AtomicBool,
+    moving: OnceLock<Moving>,
+    /// In a forked child, whose pages the parent's mover does not move.
+    left_to_parent: AtomicBool,
     socket: Mutex<OwnedFd>,
     socket_raw: AtomicI32,
 }
@@ -52,6 +57,8 @@ impl Embedded {
             link: Link::new(latency_ns, bits_per_second),
             compression,
             lost: AtomicBool::new(false),
+            moving: OnceLock::new(),
+            left_to_parent: AtomicBool::new(false),
             socket_raw: AtomicI32::new(socket.as_raw_fd()),
             socket: Mutex::new(socket),
         })
@@ -246,6 +253,28 @@ impl FarStore for Embedded {
         Ok(())
     }
 
+    fn start_mover(&self, uffd: BorrowedFd<'_>) -> Result<bool, FarError> {
+        if self.compression != Compression::None || self.left_to_parent.load(Ordering::Acquire) {
+            return Ok(false);
+        }
+        if self.moving.get().is_none() {
+            let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+            let tell = |orders: BorrowedFd<'_>| {
+                socket::send(socket.as_fd(), &Message::Orders.encode(), &[orders, uffd])
+            };
+            if let Some(moving) = Moving::start(tell)? {
+                // Another thread may have been quicker.
+                let _ = self.moving.set(moving);
+            }
+        }
+        Ok(self.moving.get().is_some())
+    }
+
+    fn mover(&self) -> Option<&dyn Mover> {
+        let moves = self.moving.get().is_some() && !self.left_to_parent.load(Ordering::Acquire);
+        moves.then_some(self)
+    }
+
     fn held(&self) -> u64 {
         self.slots.held()
     }
@@ -267,7 +296,8 @@ impl FarStore for Embedded {
         }
         socket::send(link.as_fd(), &Message::Map.encode(), &[map.as_fd()])?;
         self.socket_raw.store(link.as_raw_fd(), Ordering::Release);
-        *self.socket.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = link;
+        *self.socket.lock().unwrap_or_else(PoisonError::into_inner) = link;
+        self.left_to_parent.store(true, Ordering::Release);
         Ok(())
     }
 
@@ -277,6 +307,87 @@ impl FarStore for Embedded {
 
     fn mark_lost(&self) {
         self.lost.store(true, Ordering::Release);
+    }
+}
+
+impl Embedded {
+    fn moving(&self) -> Result<&Moving, FarError> {
+        self.check()?;
+        self.moving.get().ok_or(FarError::NodeLost)
+    }
+
+    /// How many of `count` pages from `first` on lie side by side in the node's memory, and where.
+    fn stored_run(&self, first: u64, count: u32) -> Result<(Block, u32), FarError> {
+        let block = self.slots.block(first).ok_or(FarError::Missing(first))?;
+        let beside = |i: &u32| {
+            let unit = block.unit + i * RAW_UNITS;
+            self.slots.block(first + u64::from(*i)) == Some(Block { unit, ..block })
+        };
+        Ok((block, 1 + (1..count.min(MOST_PAGES)).take_while(beside).count() as u32))
+    }
+}
+
+impl Mover for Embedded {
+    fn land(
+        &self,
+        first: u64,
+        count: u32,
+        address: usize,
+        protect: bool,
+    ) -> Result<Option<Order>, FarError> {
+        let moving = self.moving()?;
+        let (block, count) = self.stored_run(first, count)?;
+        let (address, offset) = (address as u64, block.offset());
+        let ready_at = self.link.request(count as usize * PAGE);
+        let work = Work::Land { protect };
+        let number = moving.put(orders::Order { work, address, offset, count, ready_at });
+        Ok(number.map(|number| Order { first, count, number }))
+    }
+
+    fn take(
+        &self,
+        first: u64,
+        count: u32,
+        address: usize,
+        compare: bool,
+    ) -> Result<Option<Order>, FarError> {
+        let moving = self.moving()?;
+        let most = count.min(MOST_PAGES) as usize;
+        let (block, run, compare) = match self.in_place_run(first, most) {
+            Some((block, run)) => (block, run, compare),
+            None => {
+                let fresh =
+                    |i: &usize| self.slots.writable_block(first + *i as u64, RAW_UNITS).is_none();
+                let run = 1 + (1..most).take_while(fresh).count();
+                let block = self.slots.allocate_run(run as u32, RAW_UNITS)?;
+                for i in 0..run {
+                    let unit = block.unit + i as u32 * RAW_UNITS;
+                    self.slots.set(first + i as u64, Block { unit, units: RAW_UNITS });
+                }
+                (block, run, false)
+            }
+        };
+        self.link.send(run * PAGE);
+        let (address, offset, count) = (address as u64, block.offset(), run as u32);
+        let work = Work::Take { compare };
+        let number = moving.put(orders::Order { work, address, offset, count, ready_at: 0 });
+        Ok(number.map(|number| Order { first, count, number }))
+    }
+
+    fn is_done(&self, order: Order) -> bool {
+        self.moving.get().is_some_and(|moving| moving.is_done(order.number))
+    }
+
+    fn finish(&self, order: Order) -> Result<Moved, FarError> {
+        let moving = self.moving()?;
+        let answer = moving
+            .finish(order.number, order.count, || self.lost.load(Ordering::Acquire))
+            .ok_or(FarError::NodeLost)?;
+        match i32::from(answer.errno) {
+            libc::ENOSPC => Err(FarError::Full),
+            // The pages that were not moved are moved in another way.
+            _ => Ok(Moved { done: answer.done, unchanged: answer.unchanged }),
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 mod embedded;
 mod link;
+mod moving;
 mod slots;
 mod store;
 mod url;
 
 pub use embedded::Embedded;
 pub use link::Link;
-pub use store::{FarError, FarStore, Ticket};
+pub use store::{FarError, FarStore, Moved, Mover, Order, Ticket};
 pub use url::{BadUrl, Compression, FarUrl};

@@ -1,5 +1,7 @@
 //! The far-store seam: what the pager asks of memory nodes.
 
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+
 use farside_os::OsError;
 use thiserror::Error;
 
@@ -64,6 +66,18 @@ pub trait FarStore: Send + Sync {
     /// under the new names.
     fn rename(&self, from: u64, to: u64, count: u64) -> Result<(), FarError>;
 
+    /// Has the node move this process's pages by itself from now on, if it can; says whether. `uffd` is the
+    /// descriptor of the region.
+    fn start_mover(&self, uffd: BorrowedFd<'_>) -> Result<bool, FarError> {
+        let _ = uffd;
+        Ok(false)
+    }
+
+    /// What moves pages by itself, if there is something that does.
+    fn mover(&self) -> Option<&dyn Mover> {
+        None
+    }
+
     /// Number of pages stored for this process.
     fn held(&self) -> u64;
 
@@ -74,11 +88,66 @@ pub trait FarStore: Send + Sync {
     fn after_fork_in_parent(&self, forked: bool);
 
     /// The fork happened and this is the child, whose connection to the node is `link`.
-    fn after_fork_in_child(&self, link: std::os::fd::OwnedFd) -> Result<(), FarError>;
+    fn after_fork_in_child(&self, link: OwnedFd) -> Result<(), FarError>;
 
     /// The node's connection, whose hang-up means that the node is gone.
-    fn link(&self) -> std::os::fd::RawFd;
+    fn link(&self) -> RawFd;
 
     /// Takes note that the node is gone: every further call fails.
     fn mark_lost(&self);
+}
+
+/// An order to move pages.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// First page.
+    pub first: u64,
+    /// Number of pages.
+    pub count: u32,
+    /// Number of the order.
+    pub number: u64,
+}
+
+/// How an order ended.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Pages moved, from the first on; the others are where they were.
+    pub done: u32,
+    /// By bits, those that were stored as they are.
+    pub unchanged: u32,
+}
+
+/// Moves pages between the program and the far store while the program runs.
+///
+/// Orders are carried out in the order in which they were given. Each must be [finished](Self::finish). An order may
+/// cover fewer pages than asked for, see its count; there is none if too many are under way.
+pub trait Mover {
+    /// Orders `count` stored pages from `first` on to be copied to absent pages at `address`, write-protected if
+    /// `protect`, and whoever waits there to be woken.
+    fn land(
+        &self,
+        first: u64,
+        count: u32,
+        address: usize,
+        protect: bool,
+    ) -> Result<Option<Order>, FarError>;
+
+    /// Orders the pages at `address`, which stay as they are until it is finished, to be stored as `count` pages from
+    /// `first` on. If `compare`, those that are stored as they are already are left alone.
+    fn take(
+        &self,
+        first: u64,
+        count: u32,
+        address: usize,
+        compare: bool,
+    ) -> Result<Option<Order>, FarError>;
+
+    /// Whether an order has been carried out.
+    fn is_done(&self, order: Order) -> bool;
+
+    /// Waits for the end of an order.
+    ///
+    /// # Errors
+    /// If the node is gone, or full.
+    fn finish(&self, order: Order) -> Result<Moved, FarError>;
 }

@@ -10,6 +10,8 @@ use farside_wire::pool::{
     Block, DATA_BYTES, LEN, MAX_PAGES, MAX_UNITS, Message, REFS_BYTES, REFS_HEADER,
 };
 
+use crate::mover::Mover;
+
 /// A process that uses a family's memory.
 pub struct Member {
     /// Its process id.
@@ -18,6 +20,8 @@ pub struct Member {
     pub socket: Option<OwnedFd>,
     /// Which page lies where; a forked process sends it after it joined.
     map: Option<OwnedFd>,
+    /// Moves its pages, if it asked for that.
+    mover: Option<Mover>,
 }
 
 impl Member {
@@ -45,13 +49,17 @@ impl Family {
         let map = anonymous_file(c"farside-map", MAX_PAGES * 4)?;
         let fds = [data.as_fd(), refs.as_fd(), map.as_fd()];
         socket::send(client.as_fd(), &Message::Pool.encode(), &fds)?;
-        Ok(Self { data, refs, members: vec![Member { pid, socket: None, map: Some(map) }] })
+        Ok(Self {
+            data,
+            refs,
+            members: vec![Member { pid, socket: None, map: Some(map), mover: None }],
+        })
     }
 
     /// Takes in a process that a member forked.
     pub fn join(&mut self, client: OwnedFd, pid: u32) -> Result<()> {
         socket::send(client.as_fd(), &Message::Joined.encode(), &[])?;
-        self.members.push(Member { pid, socket: Some(client), map: None });
+        self.members.push(Member { pid, socket: Some(client), map: None, mover: None });
         Ok(())
     }
 
@@ -61,9 +69,16 @@ impl Family {
         let Some(socket) = &self.members[index].socket else { return };
         let mut bytes = [0; LEN];
         match socket::receive(socket.as_fd(), &mut bytes) {
-            Ok(Received { len, descriptors: [map, ..] }) if len > 0 => {
-                if Message::decode(&bytes[..len]) == Ok(Message::Map) {
-                    self.members[index].map = map;
+            Ok(Received { len, descriptors: [first, second, ..] }) if len > 0 => {
+                match (Message::decode(&bytes[..len]), first, second) {
+                    (Ok(Message::Map), map, _) => self.members[index].map = map,
+                    (Ok(Message::Orders), Some(orders), Some(uffd)) => {
+                        let (data, pid) = (self.data.as_fd(), self.members[index].pid);
+                        // A program that is not told that it can be done goes on without.
+                        self.members[index].mover =
+                            Mover::start(orders.as_fd(), uffd, data, pid).ok();
+                    }
+                    _ => {}
                 }
             }
             _ => {

@@ -2,3 +2,4 @@
 
 pub mod embedded;
 mod family;
+mod mover;

@@ -218,6 +218,32 @@ pub fn read_at(
     Ok(())
 }
 
+/// Reads the memory of process `pid` at `addr`; a part that cannot be read is an error.
+pub fn read_other(pid: u32, addr: usize, into: &mut [u8]) -> Result<()> {
+    // SAFETY: the slice may be written.
+    unsafe { copy_other(pid, addr, into.as_mut_ptr() as usize, into.len()) }
+}
+
+/// As [`read_other`], to the `len` bytes at `into`, be there memory or not.
+///
+/// # Safety
+/// What is there must be the caller's to overwrite, without any reference to it.
+pub unsafe fn copy_other(pid: u32, addr: usize, into: usize, len: usize) -> Result<()> {
+    const SUBJECT: &str = "another process";
+    let local = libc::iovec { iov_base: into as *mut libc::c_void, iov_len: len };
+    let remote = libc::iovec { iov_base: addr as *mut libc::c_void, iov_len: len };
+    let (local, remote) = (&raw const local, &raw const remote);
+    // SAFETY: the caller vouches for the local vector; the remote one is the kernel's to check.
+    let n = unsafe {
+        libc::syscall(libc::SYS_process_vm_readv, pid as i64, local, 1usize, remote, 1usize, 0usize)
+    };
+    match usize::try_from(n) {
+        Err(_) => Err(OsError::last("process_vm_readv", SUBJECT)),
+        Ok(n) if n == len => Ok(()),
+        Ok(_) => Err(OsError { call: "process_vm_readv", subject: SUBJECT, errno: libc::EFAULT }),
+    }
+}
+
 /// Writes all of `buf` at `offset` of `file`.
 pub fn write_at(
     file: BorrowedFd<'_>,

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU32;
 
 use crate::Result;
 use crate::error::{check, last_errno};
+use crate::memory;
 
 /// Where and how the calling thread may be scheduled.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -128,23 +129,11 @@ impl Default for Whereabouts {
 
 /// Reads an integer of this process that may be gone at any moment.
 fn read_own(addr: usize) -> Option<i32> {
-    let mut number = 0i32;
-    let len = size_of_val(&number);
-    let into = libc::iovec { iov_base: (&raw mut number).cast(), iov_len: len };
-    let from = libc::iovec { iov_base: addr as *mut libc::c_void, iov_len: len };
-    // SAFETY: the kernel checks the address read from and writes to the integer.
-    let n = unsafe {
-        libc::syscall(
-            libc::SYS_process_vm_readv,
-            libc::syscall(libc::SYS_getpid),
-            &raw const into,
-            1usize,
-            &raw const from,
-            1usize,
-            0usize,
-        )
-    };
-    (n == len as libc::c_long).then_some(number)
+    // SAFETY: plain system call without side effects.
+    let own = unsafe { libc::syscall(libc::SYS_getpid) } as u32;
+    let mut number = [0; size_of::<i32>()];
+    memory::read_other(own, addr, &mut number).ok()?;
+    Some(i32::from_ne_bytes(number))
 }
 
 /// Address of a thread's list of robust mutexes, 0 for the calling one; `None` if it has none.
@@ -289,6 +278,26 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Waits longer than this are slept through but for their end; shorter ones are spun, since the
+/// scheduler's timer slack is 50 us.
+const SPIN_NS: u64 = 120_000;
+
+/// Waits until the monotonic clock shows `deadline`, to well under a microsecond.
+pub fn wait_until(deadline: u64) {
+    loop {
+        let now = now_ns();
+        if now >= deadline {
+            return;
+        }
+        let left = deadline - now;
+        if left > SPIN_NS {
+            sleep_ns(left - SPIN_NS);
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
+
 /// Sleeps for about `ns` nanoseconds.
 pub fn sleep_ns(ns: u64) {
     let time = libc::timespec {
@@ -303,6 +312,15 @@ pub fn sleep_ns(ns: u64) {
 
 /// Waits while `word` holds `expected`, for at most `timeout_ns`.
 pub fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
+    wait_on(word, expected, timeout_ns, libc::FUTEX_PRIVATE_FLAG);
+}
+
+/// As [`futex_wait`], on a word in memory that processes share.
+pub fn futex_wait_shared(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
+    wait_on(word, expected, timeout_ns, 0);
+}
+
+fn wait_on(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>, flag: i32) {
     let time = timeout_ns.map(|ns| libc::timespec {
         tv_sec: (ns / 1_000_000_000) as i64,
         tv_nsec: (ns % 1_000_000_000) as i64,
@@ -310,25 +328,35 @@ pub fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: the word outlives the call; every outcome sends the caller back to look at the word.
     unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-            expected,
-            time,
-        )
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT | flag, expected, time)
     };
 }
 
 /// Wakes up to `count` threads that wait on `word`.
 pub fn futex_wake(word: &AtomicU32, count: u32) {
+    wake_on(word, count, libc::FUTEX_PRIVATE_FLAG);
+}
+
+/// As [`futex_wake`], on a word in memory that processes share.
+pub fn futex_wake_shared(word: &AtomicU32, count: u32) {
+    wake_on(word, count, 0);
+}
+
+fn wake_on(word: &AtomicU32, count: u32, flag: i32) {
     // SAFETY: the word is valid; waking nobody is fine.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-            count,
-        )
-    };
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | flag, count) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_never_returns_early() {
+        for ns in [0, 1_000, 5_000, 200_000] {
+            let deadline = now_ns() + ns;
+            wait_until(deadline);
+            assert!(now_ns() >= deadline);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! The installed headers may be older than the kernel, so the constants of the kernel's documented
 //! ABI are repeated here.
 
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::error::{check, last_errno};
@@ -221,6 +221,13 @@ impl Userfault {
     /// The raw descriptor, for polling and passing on.
     pub fn raw(&self) -> RawFd {
         self.fd.load(Ordering::Acquire)
+    }
+
+    /// The descriptor, for passing it on.
+    pub fn lend(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor is owned by this value, and closed with it, or in a forked child by the one thread
+        // that there is.
+        unsafe { BorrowedFd::borrow_raw(self.raw()) }
     }
 
     /// Registers a range for missing pages, and for writes to protected ones if `protect`.

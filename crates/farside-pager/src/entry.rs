@@ -32,8 +32,17 @@ impl Pager {
         self.gate.open();
     }
 
-    /// Completes the oldest fetch on its way that nobody waits for; false if there is none.
+    /// Whether pages are in transition that nobody deals with now.
+    pub fn is_unfinished(&self) -> bool {
+        self.is_moving() || !self.flights.is_empty()
+    }
+
+    /// Completes what was ordered of the node first, or the oldest fetch on its way that nobody waits for; false if
+    /// there is none.
     pub fn complete_oldest(&self, w: &mut Worker) -> Result<bool, FarError> {
+        if self.finish_oldest()? {
+            return Ok(true);
+        }
         match self.flights.take_oldest() {
             Some(flight) => self.complete(w, flight).map(|()| true),
             None => Ok(false),

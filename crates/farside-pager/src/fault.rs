@@ -53,7 +53,8 @@ impl Pager {
                     }
                 }
                 State::Leaving => {
-                    if self.fault_on_leaving(page, word, protected) {
+                    // Who waits for a page that the node is to store must see to it that this ends.
+                    if !self.finish_with(page)? && self.fault_on_leaving(page, word, protected) {
                         return Ok(());
                     }
                 }
@@ -235,8 +236,8 @@ impl Pager {
         self.lock_prefetcher().fault(PageId(page), FaultKind::Late, &mut plan);
         match self.flights.take_with(page) {
             Some(flight) => self.complete(w, flight),
-            // Somebody is completing it, and wakes the waiter.
-            None => Ok(()),
+            // If it was not ordered of the node either, somebody is completing it, and wakes the waiter.
+            None => self.finish_with(page).map(drop),
         }
     }
 

@@ -208,7 +208,7 @@ impl Pager {
         move |page| if demanded == Some(page) { Arrival::Demand } else { Arrival::Prefetch }
     }
 
-    fn count_fetched(&self, count: u64, demanded: Option<u64>, first: u64) {
+    pub(crate) fn count_fetched(&self, count: u64, demanded: Option<u64>, first: u64) {
         Counters::add(&self.counters.fetched_bytes, count * PAGE as u64);
         let own = u64::from(demanded.is_some_and(|page| page >= first && page < first + count));
         Counters::add(&self.counters.prefetched_pages, count - own);
@@ -232,7 +232,7 @@ impl Pager {
     }
 
     /// Ends the fetch of owned pages whose content has arrived in local memory; the last `keep` stay unmapped.
-    fn land(&self, bytes: &[u8], first: u64, demanded: Option<u64>, keep: u64) {
+    pub(crate) fn land(&self, bytes: &[u8], first: u64, demanded: Option<u64>, keep: u64) {
         let count = (bytes.len() / PAGE) as u64;
         self.count_fetched(count, demanded, first);
         let watched = (0..keep)
@@ -300,7 +300,13 @@ impl Pager {
     }
 
     /// Ends the transition of `count` mapped pages, of which the first `protected` are write-protected.
-    fn publish_fetched(&self, first: u64, protected: u64, count: u64, demanded: Option<u64>) {
+    pub(crate) fn publish_fetched(
+        &self,
+        first: u64,
+        protected: u64,
+        count: u64,
+        demanded: Option<u64>,
+    ) {
         let word = Word::new(State::Resident).with_stored();
         self.publish_resident(first, protected, word, Self::arrival(demanded));
         let open = word.with_writable();
@@ -317,7 +323,7 @@ impl Pager {
     }
 
     /// Ends the transition of a prefetched page whose frame stays in the frame area.
-    fn publish_watched(&self, page: u64, position: u32) {
+    pub(crate) fn publish_watched(&self, page: u64, position: u32) {
         let mut policy = self.lock_policy();
         let slot = policy.insert(PageId(page), Arrival::Prefetch);
         let word = Word::new(State::Watched)
@@ -394,6 +400,7 @@ impl Pager {
     /// Completes the oldest flight, or follows a piece of advice; false if there is neither. Of threads that
     /// are recorded it lets another one go on, if that is due.
     pub fn work_ahead(&self, w: &mut Worker) -> Result<bool, FarError> {
+        self.check_moved()?;
         let _inside = self.enter();
         self.pass_turn(w)?;
         match self.flights.take_oldest() {

@@ -67,6 +67,11 @@ impl Flights {
         self.signal.load(Ordering::Acquire)
     }
 
+    /// Whether nothing is on its way.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     /// Takes the oldest flight; the taker completes it.
     pub fn take_oldest(&self) -> Option<Flight> {
         self.lock().pop_front()

@@ -178,12 +178,12 @@ impl Service {
 
     fn finish_flights(&self) -> Result<(), FarError> {
         let mut worker: Option<Worker> = None;
-        while let Some(flight) = self.pager.flights.take_oldest() {
+        while self.pager.is_unfinished() {
             let worker = match &mut worker {
                 Some(worker) => worker,
                 None => worker.insert(self.worker()?),
             };
-            self.pager.complete(worker, flight)?;
+            self.pager.complete_oldest(worker)?;
         }
         Ok(())
     }

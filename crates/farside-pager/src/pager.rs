@@ -20,7 +20,7 @@ use crate::gate::Gate;
 use crate::part::{KeptNames, Switch};
 use crate::record::Recorder;
 use crate::region::FreeRanges;
-use crate::replay::Replay;
+use crate::replay::{Aside, Replay};
 use crate::settings::{LEAST_LIMIT, Limit};
 use crate::table::PageTable;
 use crate::word::{State, Word};
@@ -88,6 +88,7 @@ pub struct Pager {
     pub(crate) runs: AtomicU64,
     pub(crate) recorder: Switch<Recorder>,
     pub(crate) replay: Switch<Replay>,
+    pub(crate) aside: Aside,
     pub(crate) names: Option<KeptNames>,
     limit: Limit,
     touched: AtomicU64,
@@ -149,6 +150,7 @@ impl Pager {
             runs: AtomicU64::new(0),
             recorder: Switch::new(parts.recorder),
             replay: Switch::new(parts.replay),
+            aside: Aside::default(),
             names: parts.names,
             limit: parts.limit,
             touched: AtomicU64::new(0),

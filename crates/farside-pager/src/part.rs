@@ -113,7 +113,8 @@ impl Service {
             }
             Part::Follow(tape) => {
                 let replay = replay(Some(tape), kept.hooks)?;
-                Ok(self.pager.begin_following(w, kept, replay)?)
+                self.pager.begin_following(w, kept, replay)?;
+                Ok(self.pager.prepare_aside(self.space.uffd().lend())?)
             }
         })
     }

@@ -188,7 +188,9 @@ impl Pager {
             }
             return;
         }
-        self.space.rest(RETRY_NS);
+        if !self.wait_moved(page) {
+            self.space.rest(RETRY_NS);
+        }
     }
 
     /// Changes the protection of a range, as `mprotect` does; fails with its errno.

@@ -53,7 +53,12 @@ impl Pager {
             if got >= want {
                 return Ok(got);
             }
+            self.finish_moved()?;
             if self.drop_spare(want - got) > 0 {
+                continue;
+            }
+            // What leaves already is enough in most cases.
+            if self.finish_oldest()? {
                 continue;
             }
             if self.reclaim(w, want - got)? > 0 {
@@ -80,7 +85,7 @@ impl Pager {
 
     /// Gives at least `want` spare frames back to the kernel and the budget, if there are so many;
     /// returns how many.
-    fn drop_spare(&self, want: u64) -> u64 {
+    pub(crate) fn drop_spare(&self, want: u64) -> u64 {
         let want = want.max(RECLAIM_BATCH).min(BATCH as u64) as u32;
         let mut runs = Vec::new();
         let mut taken = 0;
@@ -283,10 +288,23 @@ impl Pager {
         scratch.to_watch.clear();
     }
 
-    /// Evicts the victims; returns the number of frames gained.
+    /// Evicts the victims; returns the number of frames gained at once.
     fn evict(&self, scratch: &mut Scratch) -> Result<u64, FarError> {
+        self.unmap(scratch);
+        let mut gained = self.drop_clean(scratch);
+        for staged in std::mem::take(&mut scratch.unmapped) {
+            gained += match self.mover() {
+                Some(mover) => self.order_out(mover, staged)?,
+                None => self.settle(staged)?,
+            };
+        }
+        Ok(gained)
+    }
+
+    /// Takes the victims out of the program's reach, but for those that only have to be dropped.
+    fn unmap(&self, scratch: &mut Scratch) {
         scratch.victims.sort_unstable_by_key(|owned| owned.page);
-        let mut gained = 0;
+        let aside = self.mover().is_some();
         let mut at = 0;
         while at < scratch.victims.len() {
             let rest = &scratch.victims[at..];
@@ -298,7 +316,9 @@ impl Pager {
                     push_staged(&mut scratch.unmapped, owned, run);
                     1
                 }
-                _ if is_clean(owned.word) && run_length(rest, MOVE_FROM, is_clean) < MOVE_FROM => {
+                _ if is_clean(owned.word)
+                    && (aside || run_length(rest, MOVE_FROM, is_clean) < MOVE_FROM) =>
+                {
                     push_range(&mut scratch.drops, self.address(owned.page), PAGE);
                     scratch.dropped.push(owned);
                     1
@@ -323,11 +343,6 @@ impl Pager {
             };
         }
         scratch.victims.clear();
-        gained += self.drop_clean(scratch);
-        for staged in std::mem::take(&mut scratch.unmapped) {
-            gained += self.settle(staged)?;
-        }
-        Ok(gained)
     }
 
     fn count_unused(&self, page: u64, word: Word) {
@@ -376,6 +391,7 @@ impl Pager {
         let dropped = self.space.drop_pages(&scratch.drops).is_ok();
         for owned in scratch.dropped.drain(..) {
             if dropped {
+                self.table.note_written(owned.page, false);
                 self.publish_absent(owned.page, Word::new(State::Far).with_stored());
             } else {
                 self.keep(owned);
@@ -395,7 +411,10 @@ impl Pager {
     pub fn shrink_to_limit(&self, w: &mut Worker) -> Result<(), FarError> {
         while self.budget.used() > self.budget.limit() {
             let over = self.budget.used() - self.budget.limit();
-            if self.drop_spare(over) == 0 && self.reclaim(w, over)? == 0 {
+            if self.drop_spare(over) == 0
+                && self.reclaim(w, over)? == 0
+                && !self.complete_oldest(w)?
+            {
                 return Ok(());
             }
         }

@@ -63,6 +63,9 @@ pub struct Reader {
     pub pid: u32,
 }
 
+/// Processors that are looked for.
+const MAX_PROCESSORS: usize = 1024;
+
 /// First characters of the names of all threads that the runtime makes, which never fault.
 const RUNTIME: &[u8] = b"farside-";
 
@@ -88,7 +91,8 @@ pub(crate) fn recorder(
 pub(crate) fn replay(tape: Option<OwnedFd>, hooks: Hooks) -> Result<Option<Replay>, OsError> {
     let Some(tape) = tape else { return Ok(None) };
     let threads = || thread::all_but(RUNTIME);
-    Ok(Some(Replay::new(Image::open(tape.as_fd())?, hooks.site, threads)))
+    let processors = thread::allowed_processors(MAX_PROCESSORS).len();
+    Ok(Some(Replay::new(Image::open(tape.as_fd())?, hooks.site, threads, processors)))
 }
 
 /// Sets up the far region and starts serving it.
@@ -136,6 +140,7 @@ pub fn start(
         replay: replay(tape, hooks)?,
         names: hooks.parts.then(|| KeptNames::new(hooks)),
     });
+    pager.prepare_aside(space.uffd().lend())?;
     counters.magic.store(MAGIC, std::sync::atomic::Ordering::Release);
     let service: &'static Service =
         Box::leak(Box::new(Service::new(Box::leak(Box::new(pager)), space, hooks.thread)));

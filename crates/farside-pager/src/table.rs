@@ -7,6 +7,13 @@ use farside_os::{OsError, Result};
 
 use crate::word::{State, Word};
 
+/// The bits of a page's tag.
+pub const TAG: u64 = u64::MAX >> 2;
+
+/// Besides the tag: whether the page has been fetched and evicted again, and whether it was written meanwhile.
+const SEEN: u64 = 1 << 63;
+const WRITTEN: u64 = 1 << 62;
+
 /// Words and tags of all pages of the region.
 ///
 /// Both arrays are reserved in full and cost memory only where pages were touched.
@@ -184,11 +191,25 @@ impl PageTable {
 
     /// The tag that [`set_tag`](Self::set_tag) recorded.
     pub fn tag(&self, page: u64) -> u64 {
-        self.tags[page as usize].load(Ordering::Relaxed)
+        self.tags[page as usize].load(Ordering::Relaxed) & TAG
     }
 
-    /// Records the tag of the content that the far store holds.
+    /// Records the tag of the content that the far store holds, of which only the lower 62 bits are kept.
     pub fn set_tag(&self, page: u64, tag: u64) {
-        self.tags[page as usize].store(tag, Ordering::Relaxed);
+        let kept = self.tags[page as usize].load(Ordering::Relaxed) & !TAG;
+        self.tags[page as usize].store(kept | (tag & TAG), Ordering::Relaxed);
+    }
+
+    /// Whether the page was written between its last fetch and its last eviction, if that is known.
+    pub fn was_written(&self, page: u64) -> Option<bool> {
+        let word = self.tags[page as usize].load(Ordering::Relaxed);
+        (word & SEEN != 0).then_some(word & WRITTEN != 0)
+    }
+
+    /// Notes whether a page that leaves was written since it was fetched. The caller owns the page.
+    pub fn note_written(&self, page: u64, written: bool) {
+        let written = if written { WRITTEN } else { 0 };
+        let word = self.tags[page as usize].load(Ordering::Relaxed) & !WRITTEN;
+        self.tags[page as usize].store(word | SEEN | written, Ordering::Relaxed);
     }
 }

@@ -13,6 +13,7 @@ use twox_hash::XxHash3_64;
 use crate::counters::Counters;
 use crate::frames::{Run, bytes_at};
 use crate::pager::Pager;
+use crate::table::TAG;
 use crate::word::{State, Word};
 
 /// A run of victims whose frames lie in the frame area.
@@ -22,6 +23,14 @@ pub(crate) struct Staged {
     pub run: Run,
     /// Flags that all pages of the run share.
     pub word: Word,
+}
+
+impl Staged {
+    /// `count` pages of it, from page `from` of it on.
+    pub(crate) fn part(self, from: u32, count: u32) -> Self {
+        let run = Run { start: self.run.start + from, count };
+        Self { first: self.first + u64::from(from), run, ..self }
+    }
 }
 
 impl Pager {
@@ -54,24 +63,92 @@ impl Pager {
         Ok(spare.count)
     }
 
+    /// Publishes those of the victims that are zero, and says what is left of them. The last one comes first.
+    pub(crate) fn forget_zeros(&self, staged: Staged) -> Result<Vec<Staged>, FarError> {
+        let count = staged.run.count as usize;
+        // SAFETY: the frames are out of the program's reach and belong to this reclaim.
+        let bytes = unsafe { bytes_at(self.area.address(staged.run.start), count * PAGE) };
+        let zero: Vec<bool> = bytes.chunks_exact(PAGE).map(is_zero).collect();
+        let (mut at, mut rest) = (0, Vec::new());
+        for run in zero.chunk_by(|a, b| a == b) {
+            let part = staged.part(at, run.len() as u32);
+            at += run.len() as u32;
+            if !run[0] {
+                rest.push(part);
+                continue;
+            }
+            let fate = if staged.word.stored() { Fate::ZeroStored } else { Fate::Zero };
+            for i in 0..part.run.count {
+                self.forget(part.first + u64::from(i), fate)?;
+            }
+            Counters::add(&self.counters.evicted_pages, u64::from(part.run.count));
+            self.area.add_spare(part.run);
+        }
+        rest.reverse();
+        Ok(rest)
+    }
+
+    /// Ends the leaving of victims that the far store has now, except that it had those of `unchanged`, by bits, already.
+    pub(crate) fn note_stored(&self, staged: Staged, unchanged: u32) {
+        let mut spare = SpareRuns::default();
+        let mut written = 0;
+        for i in 0..staged.run.count {
+            let page = staged.first + u64::from(i);
+            let same = unchanged >> i & 1 == 1;
+            if same {
+                Counters::add(&self.counters.evicted_clean, 1);
+            } else {
+                self.table.set_tag(page, NO_TAG);
+                written += PAGE as u64;
+            }
+            if staged.word.stored() {
+                self.table.note_written(page, !same);
+            }
+            if self.finish_leaving(page) {
+                spare.push(staged.run.start + i);
+            }
+        }
+        Counters::add(&self.counters.evicted_pages, u64::from(staged.run.count));
+        Counters::add(&self.counters.written_bytes, written);
+        self.counters.far_pages.store(self.store.held(), Relaxed);
+        spare.runs.iter().for_each(|run| self.area.add_spare(*run));
+    }
+
+    /// Stores victims that are leaving already.
+    pub(crate) fn write_staged(&self, staged: Staged) -> Result<(), FarError> {
+        let count = staged.run.count as usize;
+        // SAFETY: the frames are out of the program's reach and belong to this reclaim.
+        let bytes = unsafe { bytes_at(self.area.address(staged.run.start), count * PAGE) };
+        self.store.write(staged.first, bytes)?;
+        self.note_stored(staged, 0);
+        Ok(())
+    }
+
     fn fate(&self, page: u64, content: &[u8], word: Word) -> Fate {
         if word.stored() && !word.writable() {
             return Fate::Clean;
         }
         if is_zero(content) {
+            if word.stored() {
+                self.table.note_written(page, true);
+            }
             return if word.stored() { Fate::ZeroStored } else { Fate::Zero };
         }
         let tag = if self.writes.comparing_is_vain() { NO_TAG } else { self.tag_of(content) };
         if word.stored() && tag != NO_TAG && tag == self.table.tag(page) {
+            self.table.note_written(page, false);
             return Fate::Clean;
         }
         self.table.set_tag(page, tag);
+        if word.stored() {
+            self.table.note_written(page, true);
+        }
         Fate::Write
     }
 
     /// By what a page's content is recognised.
     pub(crate) fn tag_of(&self, content: &[u8]) -> u64 {
-        XxHash3_64::oneshot_with_seed(self.tag_seed, content).max(NO_TAG + 1)
+        (XxHash3_64::oneshot_with_seed(self.tag_seed, content) & TAG).max(NO_TAG + 1)
     }
 
     /// Sees to it that the pages from `first` on, whose stored content is `bytes`, have tags.

@@ -61,7 +61,7 @@ impl Block {
 pub const LEN: usize = 16;
 
 /// Version of this protocol; both ends must agree.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"FSPL");
 
@@ -82,6 +82,9 @@ pub enum Message {
     Joined,
     /// Forked program to node, with its page map.
     Map,
+    /// Program to node, with memory for orders and the descriptor of its region: the node is to move pages by
+    /// itself.
+    Orders,
     /// Node to program: refused; `reason` is an errno.
     Refused {
         /// Errno that says why.
@@ -117,6 +120,7 @@ impl Message {
             Message::Joined => (3, 0, 0),
             Message::Map => (4, 0, 0),
             Message::Refused { reason } => (5, reason, 0),
+            Message::Orders => (6, 0, 0),
         };
         let mut bytes = [0; LEN];
         bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
@@ -148,6 +152,7 @@ impl Message {
             3 => Ok(Message::Joined),
             4 => Ok(Message::Map),
             5 => Ok(Message::Refused { reason: word(8) }),
+            6 => Ok(Message::Orders),
             kind => Err(BadMessage::Kind(kind)),
         }
     }
@@ -165,6 +170,7 @@ mod tests {
             Message::Joined,
             Message::Map,
             Message::Refused { reason: 12 },
+            Message::Orders,
         ] {
             assert_eq!(Message::decode(&message.encode()), Ok(message));
         }

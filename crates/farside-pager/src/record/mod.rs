@@ -180,6 +180,7 @@ impl Pager {
                 self.serve_recorded(w, &recorder, fault)
             }
             _ => {
+                self.finish_moved()?;
                 if !fault.protected && self.contains(fault.addr) && self.meet(fault) {
                     self.catch_up_before(w, self.page_of(fault.addr))?;
                 }

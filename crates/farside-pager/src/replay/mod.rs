@@ -3,6 +3,7 @@
 //! The fault path tells the [followers](farside_policy::follow), one for each thread that is on the tape, where
 //! the program is, and carries out what they [order](orders).
 
+mod aside;
 mod binding;
 mod orders;
 
@@ -20,6 +21,7 @@ use crate::names::{Names, Renamed};
 use crate::pager::Pager;
 use crate::record::Fault;
 use crate::threads::Threads;
+pub(crate) use aside::Aside;
 use binding::Binding;
 
 /// Steps that a thread's place is looked for among.
@@ -30,6 +32,8 @@ pub struct Replay {
     image: Image,
     site: fn() -> u64,
     threads: fn() -> Vec<u32>,
+    /// Whether there is a processor that the program leaves idle.
+    aside: bool,
     off: AtomicBool,
     state: Mutex<Followed>,
 }
@@ -98,8 +102,14 @@ impl Iterator for Steps<'_> {
 
 impl Replay {
     /// Follows the tape of that image. `site` names the place in the program from which the calling thread
-    /// allocates, `threads` the kernel's ids of the program's threads.
-    pub fn new(image: Image, site: fn() -> u64, threads: fn() -> Vec<u32>) -> Self {
+    /// allocates, `threads` the kernel's ids of the program's threads. If there are more `processors` than
+    /// threads on the tape, the memory node moves pages there, if it can.
+    pub fn new(
+        image: Image,
+        site: fn() -> u64,
+        threads: fn() -> Vec<u32>,
+        processors: usize,
+    ) -> Self {
         let pace = image.pace();
         let options = FollowOptions {
             batch: pace.batch as usize,
@@ -116,7 +126,8 @@ impl Replay {
             threads: Threads::default(),
             tracks: numbers.into_iter().enumerate().map(track).collect(),
         };
-        Self { image, site, threads, off: AtomicBool::new(false), state: Mutex::new(state) }
+        let aside = state.tracks.len() < processors;
+        Self { image, site, threads, aside, off: AtomicBool::new(false), state: Mutex::new(state) }
     }
 
     /// Takes note of names that are kept elsewhere.
@@ -146,7 +157,7 @@ impl Replay {
 }
 
 impl Pager {
-    fn replay(&self) -> Option<Arc<Replay>> {
+    pub(super) fn replay(&self) -> Option<Arc<Replay>> {
         self.replay.get().filter(|replay| replay.is_on())
     }
 
@@ -157,7 +168,7 @@ impl Pager {
         })
     }
 
-    /// A thread faulted: its follower learns where it is. Whether it has orders to give at once.
+    /// A thread faulted: its follower learns where it is. Whether it may have orders to give.
     pub(crate) fn meet(&self, fault: Fault) -> bool {
         let Some(replay) = self.replay() else { return false };
         let state = &mut *self.lock(&replay.state);
@@ -172,7 +183,7 @@ impl Pager {
             Met::Early | Met::Unknown => &self.counters.tape_missed,
         };
         Counters::add(counter, 1);
-        track.follower.is_due()
+        replay.aside || track.follower.is_due()
     }
 
     /// In a forked child, which is on no tape.

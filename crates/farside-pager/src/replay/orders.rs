@@ -17,11 +17,11 @@ use crate::word::{State, Word};
 const FLIGHT_PAGES: u64 = 32;
 
 /// Pages evicted, and ordered to come, before the other is looked after again.
-const AT_ONCE: usize = 128;
+pub(super) const AT_ONCE: usize = 128;
 
 /// A page to fetch, in the far region.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Wanted {
+pub(super) struct Wanted {
     page: u64,
     key: bool,
     /// The thread that wants it, and the number of its step.
@@ -31,9 +31,9 @@ struct Wanted {
 
 /// What is to be done next, in pages of the far region.
 #[derive(Default)]
-struct Orders {
+pub(super) struct Orders {
     evict: Vec<u64>,
-    fetch: Vec<Wanted>,
+    pub(super) fetch: Vec<Wanted>,
     /// Threads whose key page cannot be one.
     failed: Vec<usize>,
     /// By thread: the first step for whose page there was no room.
@@ -52,10 +52,12 @@ impl Pager {
     /// Carries out what followers order, while the program waits; then ends the fetches of what it needs first.
     /// The caller is inside.
     ///
-    /// This is done by the handler of the program's own processor: to unmap pages from another one costs an
-    /// interrupt each time, several times as much as all else.
+    /// If there is a processor to spare, the node moves pages there while the program runs.
     pub(crate) fn catch_up(&self, w: &mut Worker) -> Outcome {
         let Some(replay) = self.replay() else { return Ok(()) };
+        if self.mover().is_some() {
+            return self.order_aside(w, &replay);
+        }
         while self.follow_tape(w, &replay)? && self.is_due(&replay) {}
         let batch = replay.image.pace().batch;
         let mut landed = 0;
@@ -101,7 +103,8 @@ impl Pager {
         (self.budget.limit() / 64).clamp(1, 32)
     }
 
-    fn collect_evictions(&self, replay: &Replay, evict: &mut Vec<u64>) {
+    /// Pages behind the program that it does not need, until there are [`AT_ONCE`].
+    pub(super) fn collect_evictions(&self, replay: &Replay, evict: &mut Vec<u64>) {
         let state = &mut *self.lock(&replay.state);
         while evict.len() < AT_ONCE
             && let Some(page) = state.next_eviction()
@@ -124,7 +127,8 @@ impl Pager {
         victims
     }
 
-    fn collect_fetches(&self, replay: &Replay, orders: &mut Orders) {
+    /// Pages ahead of the program that are to come, as many as there is room for.
+    pub(super) fn collect_fetches(&self, replay: &Replay, orders: &mut Orders) {
         let most = self.room().saturating_sub(self.kept_free()).min(AT_ONCE as u64) as usize;
         let state = &mut *self.lock(&replay.state);
         for (number, track) in &mut state.tracks {
@@ -147,7 +151,7 @@ impl Pager {
     }
 
     /// Tells the followers which orders could not be carried out; returns how many there were of these.
-    fn tell_followers(&self, replay: &Replay, orders: &Orders) -> usize {
+    pub(super) fn tell_followers(&self, replay: &Replay, orders: &Orders) -> usize {
         if orders.failed.is_empty() && orders.no_room.is_empty() {
             return 0;
         }
@@ -169,7 +173,7 @@ impl Pager {
     }
 
     /// Sends for pages, neighbours together; key pages come last in what they come with.
-    fn send_for(&self, w: &mut Worker, orders: &mut Orders) -> Outcome {
+    pub(super) fn send_for(&self, w: &mut Worker, orders: &mut Orders) -> Outcome {
         let Orders { fetch, failed, no_room, .. } = orders;
         let mut rest = &mut fetch[..];
         while !rest.is_empty() {
@@ -270,6 +274,9 @@ impl Pager {
 
     /// Sends for some of the owned pages from `first` on; the last `keep` of all `count` are to stay unmapped.
     fn send(&self, w: &mut Worker, first: u64, count: u64, keep: u64) -> Result<u64, FarError> {
+        if let Some(mover) = self.mover() {
+            return self.order_in(mover, (first, count), keep);
+        }
         let frames = self.area.take_spare(count as u32);
         let got = match frames {
             Some(run) => u64::from(run.count),

@@ -99,7 +99,8 @@ impl SimSpace {
         }
     }
 
-    fn index(&self, addr: usize) -> usize {
+    /// The number of the page at an address, those of the frame area behind those of the region.
+    pub fn index(&self, addr: usize) -> usize {
         assert_eq!(addr % PAGE, 0, "{addr:#x} is not the address of a page");
         let index = addr.wrapping_sub(self.arena.base) / PAGE;
         assert!(index < Arena::accounted(), "{addr:#x} is not the pager's");

@@ -4,10 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use farside_far::{FarError, FarStore, Ticket};
+use farside_far::{FarError, FarStore, Mover, Ticket};
 
 use crate::PAGE;
 use crate::config::Config;
+use crate::mover::Orders;
 use crate::scheduler::{Scheduler, Wait};
 use crate::space::SimSpace;
 
@@ -15,10 +16,13 @@ type Content = Box<[u8]>;
 
 /// The node and the way to it.
 pub struct SimStore {
-    scheduler: Arc<Scheduler>,
-    space: Arc<SimSpace>,
+    pub scheduler: Arc<Scheduler>,
+    pub space: Arc<SimSpace>,
     config: Config,
-    pages: RefCell<BTreeMap<u64, Content>>,
+    /// Whether it moves pages by itself.
+    moves: bool,
+    pub orders: Orders,
+    pub pages: RefCell<BTreeMap<u64, Content>>,
     /// Pages that a call is at work on.
     at_work: RefCell<BTreeSet<u64>>,
     /// Reads begun and neither finished nor overtaken by another call, by their moment.
@@ -29,11 +33,18 @@ pub struct SimStore {
 }
 
 impl SimStore {
-    pub fn new(scheduler: Arc<Scheduler>, space: Arc<SimSpace>, config: Config) -> Self {
+    pub fn new(
+        scheduler: Arc<Scheduler>,
+        space: Arc<SimSpace>,
+        config: Config,
+        moves: bool,
+    ) -> Self {
         Self {
             scheduler,
             space,
             config,
+            moves,
+            orders: Orders::default(),
             pages: RefCell::default(),
             at_work: RefCell::default(),
             open: RefCell::default(),
@@ -57,40 +68,40 @@ impl SimStore {
         self.failed() && !self.config.full
     }
 
-    fn enter(&self, what: &'static str, first: u64, count: u64) {
+    pub fn enter(&self, what: &'static str, first: u64, count: u64) {
         self.scheduler.pause_in(what);
         self.scheduler.note(what, first, count);
         self.calls.set(self.calls.get() + 1);
     }
 
-    fn check_link(&self) -> Result<(), FarError> {
+    pub fn check_link(&self) -> Result<(), FarError> {
         if self.lost() {
             return Err(FarError::NodeLost);
         }
         Ok(())
     }
 
-    fn refuse(&self, error: FarError) -> FarError {
+    pub fn refuse(&self, error: FarError) -> FarError {
         self.refused.set(self.refused.get() + 1);
         error
     }
 
     /// Claims pages for the duration of a call.
-    fn work(&self, what: &str, first: u64, count: u64) {
+    pub fn work(&self, what: &str, first: u64, count: u64) {
         for page in first..first + count {
             let alone = self.at_work.borrow_mut().insert(page);
             assert!(alone, "{what} of page {page} while another call is at it");
         }
     }
 
-    fn rest(&self, first: u64, count: u64) {
+    pub fn rest(&self, first: u64, count: u64) {
         for page in first..first + count {
             self.at_work.borrow_mut().remove(&page);
         }
     }
 
     /// Reads of these pages that are on their way may not be finished any more.
-    fn overtake(&self, first: u64, count: u64) {
+    pub fn overtake(&self, first: u64, count: u64) {
         let apart = |t: &Ticket| t.first + u64::from(t.count) <= first || first + count <= t.first;
         self.open.borrow_mut().retain(|_, ticket| apart(ticket));
     }
@@ -211,6 +222,10 @@ impl FarStore for Link {
         store.rest(from, count);
         store.rest(to, count);
         Ok(())
+    }
+
+    fn mover(&self) -> Option<&dyn Mover> {
+        self.0.moves.then_some(self)
     }
 
     fn held(&self) -> u64 {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use farside_pager::counters::{Counters, Snapshot};
 use farside_pager::settings::Limit;
-use farside_pager::{PageTable, Pager, Parts, Place, Worker};
+use farside_pager::{Fault, PageTable, Pager, Parts, Place, Worker};
 use farside_policy::{prefetch, replacement};
 
 use crate::PAGE;
@@ -18,6 +18,7 @@ use crate::random::Random;
 use crate::scheduler::{NewActor, Scheduler, Wait};
 use crate::space::SimSpace;
 use crate::store::{Link, SimStore};
+use crate::tape;
 
 /// How long the completer sleeps between two looks.
 const LOOK_NS: u64 = 3_000;
@@ -27,8 +28,8 @@ pub fn run(arena: Arena, seed: u64, shown: usize) -> Result<Snapshot, String> {
     let mut random = Random::new(seed);
     let config = Config::drawn(&mut random);
     let counters: &'static Counters = Box::leak(Box::default());
-    let world = Rc::new(build(arena, config, counters, &mut random));
-    let bodies = actors(&world, arena, &mut random);
+    let world = Rc::new(build(arena, config, counters, &mut random, seed));
+    let bodies = actors(&world, arena, &mut random, seed);
     let space = Arc::clone(&world.space);
     let scheduler = Arc::clone(&world.scheduler);
     let sound = scheduler.run(bodies, || space.check_limit());
@@ -45,12 +46,19 @@ pub fn run(arena: Arena, seed: u64, shown: usize) -> Result<Snapshot, String> {
     Ok(counted)
 }
 
-fn build(arena: Arena, config: Config, counters: &'static Counters, random: &mut Random) -> World {
+fn build(
+    arena: Arena,
+    config: Config,
+    counters: &'static Counters,
+    random: &mut Random,
+    seed: u64,
+) -> World {
     let order = Random::new(random.next());
     let scheduler = Arc::new(Scheduler::new(order, &config));
     let space = SimSpace::new(arena, Arc::clone(&scheduler), counters, config.clone());
     let space = Arc::new(space);
-    let store = SimStore::new(Arc::clone(&scheduler), Arc::clone(&space), config.clone());
+    let moves = tape::is_moved(seed);
+    let store = SimStore::new(Arc::clone(&scheduler), Arc::clone(&space), config.clone(), moves);
     let store = Arc::new(store);
     let pager = Pager::new(Parts {
         base: arena.base,
@@ -66,14 +74,14 @@ fn build(arena: Arena, config: Config, counters: &'static Counters, random: &mut
         exact_prefetch_count: config.exact_prefetch_count,
         tag_seed: config.tag_seed,
         recorder: None,
-        replay: None,
+        replay: (seed >= tape::ON_TAPE).then(|| tape::drawn(seed)),
         names: None,
     });
     let model = RefCell::new(Model::new(config.region));
     World { config, scheduler, space, store, pager, model }
 }
 
-fn actors(world: &Rc<World>, arena: Arena, random: &mut Random) -> Vec<NewActor> {
+fn actors(world: &Rc<World>, arena: Arena, random: &mut Random, seed: u64) -> Vec<NewActor> {
     let mut workers = (0..).map(|i| Worker::new(arena.fresh(i), arena.bounce(i)));
     let mut worker = || workers.next().expect("the numbers do not end");
     let handlers_left = Rc::new(Cell::new(world.config.handlers));
@@ -101,7 +109,16 @@ fn actors(world: &Rc<World>, arena: Arena, random: &mut Random) -> Vec<NewActor>
     });
     list.push(actor("completer".into(), false, complete));
     let (world, mut w) = (Rc::clone(world), worker());
-    let finish = Box::new(move || finish(&world, &mut w, &completed));
+    let over = Rc::new(Cell::new(false));
+    if tape::is_moved(seed) {
+        let (store, over) = (Arc::clone(&world.store), Rc::clone(&over));
+        let run = Box::new(move || store.move_pages(&over));
+        list.push(actor("mover".into(), false, run));
+    }
+    let finish = Box::new(move || {
+        finish(&world, &mut w, &completed);
+        over.set(true);
+    });
     list.push(actor("finish".into(), false, finish));
     list
 }
@@ -127,7 +144,9 @@ fn handle(world: &World, mut worker: Worker, mut random: Random) {
             };
             world.scheduler.note("serves", message.page, u64::from(message.protected));
             let addr = world.pager.base() + message.page as usize * PAGE;
-            world.or_stop(world.pager.fault(&mut worker, addr, message.protected));
+            let (protected, thread) = (message.protected, tape::thread_of(message.page));
+            let fault = Fault { addr, write: protected, protected, thread };
+            world.or_stop(world.pager.serve(&mut worker, fault));
             drop(inside);
             world.scheduler.pause();
         }
@@ -160,6 +179,7 @@ fn finish(world: &World, worker: &mut Worker, completed: &Cell<bool>) {
     for _ in 0..100 {
         world.or_stop(world.pager.shrink_to_limit(worker));
     }
+    while world.or_stop(world.pager.complete_oldest(worker)) == Some(true) {}
     let (used, limit) = (world.pager.inspect().used, level(&world.counters().limit_bytes));
     assert!(used <= limit, "{used} frames are used of {limit} after shrinking");
     check_accounts(world);

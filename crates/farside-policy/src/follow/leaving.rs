@@ -1,14 +1,15 @@
 //! Pages that are to leave, unless they are needed before that.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use farside_trace::PageId;
+use rustc_hash::FxHashSet;
 
 /// Pages that are to leave, in this order.
 #[derive(Debug, Default)]
 pub(super) struct Leaving {
     order: VecDeque<PageId>,
-    pages: HashSet<PageId>,
+    pages: FxHashSet<PageId>,
 }
 
 impl Leaving {

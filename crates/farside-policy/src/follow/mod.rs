@@ -7,11 +7,12 @@
 
 mod leaving;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use farside_trace::PageId;
 use farside_trace::tape::{Step, StepKind};
 use leaving::Leaving;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How a tape is followed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -99,11 +100,11 @@ pub struct Follower {
     /// Pages among these that are used for the first time, or again.
     ahead: usize,
     /// Numbers of the first and the last known step about a page.
-    known: HashMap<PageId, (u64, u64)>,
+    known: FxHashMap<PageId, (u64, u64)>,
     /// Pages that the thread has left behind.
     behind: Leaving,
     /// Pages that the plan has resident at the thread's place.
-    planned: HashSet<PageId>,
+    planned: FxHashSet<PageId>,
     /// Pages that are here although the plan does not have them.
     strays: Leaving,
     /// A place further down where the thread may be, and for how many faults.
@@ -125,9 +126,9 @@ impl Follower {
             place: 0,
             ordered: 0,
             ahead: 0,
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             behind: Leaving::default(),
-            planned: HashSet::new(),
+            planned: FxHashSet::default(),
             strays: Leaving::default(),
             sighted: (0, 0),
             since_key: 0,
