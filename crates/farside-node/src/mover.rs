@@ -98,8 +98,9 @@ struct Desk {
 
 impl Desk {
     fn work(mut self, orders: &Executor) {
-        // Whether the program's memory may be read shows without reading any.
-        orders.say_able(memory::read_other(self.pid, 0, &mut []).is_ok());
+        // Whether the program's memory may be read shows where there is none.
+        let tried = memory::read_other(self.pid, 0, &mut [0]);
+        orders.say_able(tried.map_or_else(|error| error.errno == libc::EFAULT, |()| true));
         while let Some(order) = orders.wait() {
             let within = u64::from(order.count) * PAGE as u64;
             let answer = if order.offset.checked_add(within).is_some_and(|end| end <= DATA_BYTES) {

@@ -126,6 +126,8 @@ counters! {
     tape_keys_missed,
     /// How often a thread was taken to have left its tape.
     tape_lost,
+    /// Pages that the node moved in or out while the program ran.
+    moved_pages,
 }
 
 impl Default for Counters {

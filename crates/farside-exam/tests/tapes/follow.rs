@@ -1,9 +1,9 @@
 //! Programs that follow tapes: their results are those of a plain run, whatever the tape says.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
-use farside_exam::farside;
+use farside_exam::{farside, skipped};
 use farside_sim::plan::{PlanError, PlanOptions, PlanPolicy, Planner, Survey};
 use farside_trace::tape::{Step, TapeError, TapeInfo, TapeWriter};
 use farside_trace::{Block, TraceReader};
@@ -89,6 +89,8 @@ struct Followed {
     fetched: u64,
     /// Faults that were where the tape says.
     met: u64,
+    /// Pages that the node moved by itself.
+    moved: u64,
 }
 
 /// Runs `pattern` with a tape that was planned from `recorded`.
@@ -106,7 +108,8 @@ fn follow(recorded: &str, pattern: &str, policy: PlanPolicy, arguments: &[&str])
     assert_eq!(output.stdout, plain(pattern).stdout);
     assert!(counter(&stats, "resident_peak_bytes") <= counter(&stats, "limit_bytes"));
     let fetched = counter(&stats, "fetched_bytes") / 4096;
-    Followed { planned, fetched, met: counter(&stats, "tape_met") }
+    let (met, moved) = (counter(&stats, "tape_met"), counter(&stats, "moved_pages"));
+    Followed { planned, fetched, met, moved }
 }
 
 #[test]
@@ -132,6 +135,78 @@ fn more_memory_than_planned_for_is_made_use_of() {
 #[test]
 fn a_slow_network_changes_no_result() {
     follow("scan", "scan", PlanPolicy::Min, &["--far", "embedded:latency=50us,bandwidth=10gbit"]);
+}
+
+/// Whether there are two processors; if not, the test is reported as skipped.
+fn has_processor_to_spare(test: &str) -> bool {
+    let enough = std::thread::available_parallelism().is_ok_and(|count| count.get() > 1);
+    if !enough {
+        skipped(test, "there is one processor only");
+    }
+    enough
+}
+
+#[test]
+fn the_node_moves_pages_where_there_is_a_processor_to_spare() {
+    if has_processor_to_spare("the_node_moves_pages_where_there_is_a_processor_to_spare") {
+        let followed = follow("scan", "scan", PlanPolicy::Min, &[]);
+        let (moved, planned) = (followed.moved, followed.planned);
+        assert!(moved > planned / 2, "{moved} pages moved of {planned}");
+    }
+}
+
+#[test]
+fn the_program_moves_pages_that_the_node_cannot() {
+    let followed = follow("scan", "scan", PlanPolicy::Min, &["--far", "embedded:compress=lz4"]);
+    assert_eq!(followed.moved, 0);
+    assert!(followed.met > 50, "the place was told {} times", followed.met);
+}
+
+/// The node of a run and what the run has counted, as `farside top` tells.
+fn running(supervisor: u32, runtime: &Path) -> Option<(i32, u64)> {
+    let mut top = Command::new(farside());
+    top.args(["top", "--json"]).env("XDG_RUNTIME_DIR", runtime);
+    let output = top.output().expect("farside starts");
+    let runs: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+    let moved = runs.as_array()?.iter().map(|run| counter(run, "moved_pages")).max()?;
+    let path = format!("/proc/{supervisor}/task/{supervisor}/children");
+    let children = std::fs::read_to_string(path).ok()?;
+    let is_node = |pid: &&str| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.starts_with(b"farside\0node")
+    };
+    let node = children.split_whitespace().find(is_node)?;
+    Some((node.parse().ok()?, moved))
+}
+
+#[test]
+fn a_program_ends_whose_node_dies_while_it_moves_pages() {
+    if !has_processor_to_spare("a_program_ends_whose_node_dies_while_it_moves_pages") {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| directory.path().join(name);
+    record(&at("trace.fpt"), &["--microset", "64"], "scan");
+    plan(&at("trace.fpt"), PlanPolicy::Min, 30, &at("planned.tape"));
+    let mut command = Command::new(farside());
+    // So slow that it is not over before it is killed.
+    command.args(["run", "--far", "embedded:latency=30ms", "--tape"]).arg(at("planned.tape"));
+    command.arg("--").arg(program()).arg("scan");
+    command.env("XDG_RUNTIME_DIR", directory.path());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("farside starts");
+    let node = loop {
+        match running(child.id(), directory.path()) {
+            Some((node, moved)) if moved > 0 => break node,
+            _ => std::thread::yield_now(),
+        }
+    };
+    // SAFETY: a signal to the node of the run that was started above.
+    unsafe { libc::kill(node, libc::SIGKILL) };
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(125), 0), "{said}");
+    assert!(said.contains("lost the memory node"), "{said}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use farside_policy::batches::BATCH;
 
 use super::Replay;
 use super::orders::{AT_ONCE, Orders};
+use crate::counters::Counters;
 use crate::frames::Run;
 use crate::pager::{Outcome, Pager, Worker};
 use crate::word::{State, Word};
@@ -100,7 +101,10 @@ impl Pager {
                 let part = staged.part(at, staged.run.count - at);
                 let address = self.area.address(part.run.start);
                 let compare = part.word.stored() && self.is_in_doubt(part.first);
+                // Who finds a page in transition has to find its order, too.
+                let mut queue = self.lock(&self.aside.queue);
                 let Some(order) = mover.take(part.first, part.run.count, address, compare)? else {
+                    drop(queue);
                     self.settle(part)?;
                     break;
                 };
@@ -109,8 +113,7 @@ impl Pager {
                     let leaving = Word::new(State::Leaving).with_position(part.run.start + i);
                     self.publish_absent(part.first + u64::from(i), leaving);
                 }
-                let leaving = UnderWay::Leaving { order, staged: part };
-                self.lock(&self.aside.queue).push_back(leaving);
+                queue.push_back(UnderWay::Leaving { order, staged: part });
                 at += order.count;
             }
         }
@@ -141,23 +144,20 @@ impl Pager {
             let open = self.will_be_written(page);
             let same = |i: &u64| self.will_be_written(page + i) == open;
             let run = 1 + (1..mapped - done).take_while(same).count() as u32;
+            let mut queue = self.lock(&self.aside.queue);
             let Some(order) = mover.land(page, run, self.address(page), !open)? else { break };
-            self.lock(&self.aside.queue).push_back(UnderWay::Landing {
-                order,
-                open,
-                position: None,
-            });
+            queue.push_back(UnderWay::Landing { order, open, position: None });
             done += u64::from(order.count);
         }
         if let Some(Run { start, .. }) = place {
             let key = first + mapped;
             let address = self.area.address(start);
+            let mut queue = self.lock(&self.aside.queue);
             let order = if done < mapped { None } else { mover.land(key, 1, address, false)? };
             match order {
                 Some(order) => {
                     let (open, position) = (true, Some(start));
-                    let landing = UnderWay::Landing { order, open, position };
-                    self.lock(&self.aside.queue).push_back(landing);
+                    queue.push_back(UnderWay::Landing { order, open, position });
                     done += 1;
                 }
                 None => self.area.leave_empty(Run { start, count: 1 }),
@@ -242,6 +242,7 @@ impl Pager {
             return Err(error);
         }
         let moved = result.unwrap_or(Moved { done: 0, unchanged: 0 });
+        Counters::add(&self.counters.moved_pages, u64::from(moved.done));
         match under_way {
             UnderWay::Landing { open, position, .. } => {
                 self.finish_landing((order.first, u64::from(order.count)), moved, open, position);
