@@ -23,6 +23,9 @@ const MOVE_FROM: u64 = 4;
 /// Pages of one flight: late hits wait for the whole flight, so that it must not be long.
 const FLIGHT_PAGES: u64 = 16;
 
+/// How long the completer waits between two looks at a pager that is held still.
+const HELD_STILL_NS: u64 = 100_000;
+
 /// Every so many prefetched runs keep one page unmapped, to learn whether it is used.
 const SAMPLE_EVERY: u64 = 8;
 
@@ -400,8 +403,16 @@ impl Pager {
     /// Completes the oldest flight, or follows a piece of advice; false if there is neither. Of threads that
     /// are recorded it lets another one go on, if that is due.
     pub fn work_ahead(&self, w: &mut Worker) -> Result<bool, FarError> {
-        self.check_moved()?;
-        let _inside = self.enter();
+        // Who holds the pager still may wait for somebody who waits for an order that failed.
+        let _inside = loop {
+            self.check_moved()?;
+            if let Some(inside) = self.try_enter() {
+                break inside;
+            }
+            if !self.space.contended() {
+                self.space.rest(HELD_STILL_NS);
+            }
+        };
         self.pass_turn(w)?;
         match self.flights.take_oldest() {
             Some(flight) => self.complete(w, flight).map(|()| true),

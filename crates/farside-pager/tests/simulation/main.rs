@@ -51,6 +51,8 @@ const KEPT: &[u64] = &[
     35757578309611397,
     // Prefetches pushed the demanded page out before it could be used.
     35943398269443152,
+    // The node had no room for a page that a thread waited for, while another one waited for that thread.
+    9247059389052899458,
 ];
 
 fn number(name: &str) -> Option<u64> {
