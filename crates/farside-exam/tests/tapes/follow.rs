@@ -194,8 +194,9 @@ fn a_program_ends_whose_node_dies_while_it_moves_pages() {
     command.arg("--").arg(program()).arg("scan");
     command.env("XDG_RUNTIME_DIR", directory.path());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("farside starts");
+    let mut child = command.spawn().expect("farside starts");
     let node = loop {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before it moved a page");
         match running(child.id(), directory.path()) {
             Some((node, moved)) if moved > 0 => break node,
             _ => std::thread::yield_now(),
