@@ -20,6 +20,19 @@ const NODE: &str = "the embedded memory node";
 /// Runs of freed memory at least this long are given back to the machine at once.
 const PUNCH_FROM: u64 = 64 * 1024;
 
+/// Blocks side by side, for new content of pages.
+struct Room {
+    block: Block,
+    run: usize,
+    /// Whether nobody has them yet, rather than the pages themselves.
+    fresh: bool,
+}
+
+/// The blocks of `run` uncompressed pages, of which the first lies in `block`.
+fn blocks(block: Block, run: usize) -> impl Iterator<Item = Block> {
+    (0..run as u32).map(move |i| Block { unit: block.unit + i * RAW_UNITS, units: RAW_UNITS })
+}
+
 /// Client side of the embedded node.
 pub struct Embedded {
     data: OwnedFd,
@@ -126,28 +139,33 @@ impl Embedded {
         let mut at = 0;
         while at < count {
             let page = first + at as u64;
-            if let Some((block, run)) = self.in_place_run(page, count - at) {
-                let bytes = &pages[at * PAGE..(at + run) * PAGE];
-                memory::write_at(self.data(), block.offset(), bytes, NODE)?;
-                at += run;
-                continue;
-            }
-            let run = 1
-                + (at + 1..count)
-                    .take_while(|i| {
-                        self.slots.writable_block(first + *i as u64, RAW_UNITS).is_none()
-                    })
-                    .count();
-            let block = self.slots.allocate_run(run as u32, RAW_UNITS)?;
+            let Room { block, run, fresh } = self.room_for(page, count - at)?;
             let bytes = &pages[at * PAGE..(at + run) * PAGE];
             memory::write_at(self.data(), block.offset(), bytes, NODE)?;
-            for i in 0..run {
-                let unit = block.unit + i as u32 * RAW_UNITS;
-                self.slots.set(page + i as u64, Block { unit, units: RAW_UNITS });
+            if fresh {
+                self.settle_in(page, block, run);
             }
             at += run;
         }
         Ok(())
+    }
+
+    /// Where pages from `first` on, at most `most`, can be written side by side.
+    fn room_for(&self, first: u64, most: usize) -> Result<Room, FarError> {
+        if let Some((block, run)) = self.in_place_run(first, most) {
+            return Ok(Room { block, run, fresh: false });
+        }
+        let homeless =
+            |i: &usize| self.slots.writable_block(first + *i as u64, RAW_UNITS).is_none();
+        let run = 1 + (1..most).take_while(homeless).count();
+        Ok(Room { block: self.slots.allocate_run(run as u32, RAW_UNITS)?, run, fresh: true })
+    }
+
+    /// Says that `run` pages from `first` on lie in the blocks from `block` on.
+    fn settle_in(&self, first: u64, block: Block, run: usize) {
+        for (page, block) in (first..).zip(blocks(block, run)) {
+            self.slots.set(page, block);
+        }
     }
 
     fn punch(&self, blocks: &[Block]) -> Result<(), FarError> {
@@ -353,25 +371,22 @@ impl Mover for Embedded {
     ) -> Result<Option<Order>, FarError> {
         let moving = self.moving()?;
         let most = count.min(MOST_PAGES) as usize;
-        let (block, run, compare) = match self.in_place_run(first, most) {
-            Some((block, run)) => (block, run, compare),
-            None => {
-                let fresh =
-                    |i: &usize| self.slots.writable_block(first + *i as u64, RAW_UNITS).is_none();
-                let run = 1 + (1..most).take_while(fresh).count();
-                let block = self.slots.allocate_run(run as u32, RAW_UNITS)?;
-                for i in 0..run {
-                    let unit = block.unit + i as u32 * RAW_UNITS;
-                    self.slots.set(first + i as u64, Block { unit, units: RAW_UNITS });
-                }
-                (block, run, false)
-            }
-        };
-        self.link.send(run * PAGE);
+        let Room { block, run, fresh } = self.room_for(first, most)?;
         let (address, offset, count) = (address as u64, block.offset(), run as u32);
-        let work = Work::Take { compare };
-        let number = moving.put(orders::Order { work, address, offset, count, ready_at: 0 });
-        Ok(number.map(|number| Order { first, count, number }))
+        let work = Work::Take { compare: compare && !fresh };
+        let Some(number) = moving.put(orders::Order { work, address, offset, count, ready_at: 0 })
+        else {
+            // What is stored stays what is stored.
+            if fresh {
+                self.slots.recycle(&blocks(block, run).collect::<Vec<_>>());
+            }
+            return Ok(None);
+        };
+        if fresh {
+            self.settle_in(first, block, run);
+        }
+        self.link.send(run * PAGE);
+        Ok(Some(Order { first, count, number }))
     }
 
     fn is_done(&self, order: Order) -> bool {
