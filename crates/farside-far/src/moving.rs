@@ -1,9 +1,8 @@
 //! Orders to the embedded node to move pages by itself.
 
-use std::os::fd::BorrowedFd;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use farside_os::Result;
 use farside_os::thread::{now_ns, sleep_ns};
@@ -32,7 +31,7 @@ impl Moving {
     /// Memory for orders, of whose file `tell` tells the node; `None` if it cannot move pages.
     pub(crate) fn start(tell: impl FnOnce(BorrowedFd<'_>) -> Result<()>) -> Result<Option<Self>> {
         let (orderer, file) = Orderer::new()?;
-        tell(std::os::fd::AsFd::as_fd(&file))?;
+        tell(file.as_fd())?;
         let end = now_ns() + READY_WITHIN_NS;
         while orderer.is_able().is_none() && now_ns() < end {
             sleep_ns(LOOK_NS);

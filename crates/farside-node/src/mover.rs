@@ -36,7 +36,7 @@ impl Mover {
         let data = cloned.map_err(|_| OsError::last("dup", "the far pages"))?;
         let orders = Arc::new(Executor::open(orders)?);
         let executor = Arc::clone(&orders);
-        let uffd = Userfault::of_child(uffd);
+        let uffd = Userfault::of_other(uffd);
         let stored = Mapping::of(data.as_fd())?;
         let work = move || Desk { pid, uffd, data, stored, room: Room::default() }.work(&executor);
         let spawned = std::thread::Builder::new().name("mover".into()).spawn(work);
@@ -126,7 +126,8 @@ impl Desk {
         let from = self.stored.at + order.offset as usize;
         let (mut done, mut tries) = (0, 0);
         while done < len {
-            let dst = order.address as usize + done;
+            // Any address may stand there; the kernel refuses those that are not the program's.
+            let dst = (order.address as usize).wrapping_add(done);
             // SAFETY: the source lies within the mapping, as was checked, and is read by the kernel alone, to which
             // it is no harm if it cannot be. The destination is memory of the program that asked for it, which
             // the descriptor lets us change and nothing else.
@@ -158,7 +159,7 @@ impl Desk {
             memory::copy_other(self.pid, address, self.stored.at + order.offset as usize, len)
         } {
             Ok(()) => Answer { done: order.count, ..Answer::default() },
-            // The store has no room.
+            // Either side may be why; that way tells which.
             Err(error) if error.errno == libc::EFAULT => self.take_and_compare(order),
             Err(error) => failed(error.errno),
         }

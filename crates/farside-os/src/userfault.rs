@@ -184,8 +184,9 @@ impl Userfault {
         Ok(api.features)
     }
 
-    /// Wraps a descriptor received with [`Event::Fork`]: operations through it act on the child.
-    pub fn of_child(fd: OwnedFd) -> Self {
+    /// Wraps a descriptor of another process, received with [`Event::Fork`] or passed on by that process: operations
+    /// through it act there.
+    pub fn of_other(fd: OwnedFd) -> Self {
         let uffd = Self::new(fd, 0);
         uffd.mode.store(ONLY_POLLED, Ordering::Relaxed);
         uffd

@@ -59,7 +59,7 @@ impl Forks {
     /// The kernel says that this process forked, and hands out the child's descriptor.
     pub(crate) fn forked(&self, service: &Service, child: RawFd) {
         // SAFETY: the kernel made the descriptor for the reader of the message.
-        let child = Userfault::of_child(unsafe { OwnedFd::from_raw_fd(child) });
+        let child = Userfault::of_other(unsafe { OwnedFd::from_raw_fd(child) });
         let mut underway = self.lock();
         if let Some(underway) = &mut *underway {
             // A child that dies or executes something else needs nothing more.

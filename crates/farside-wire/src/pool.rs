@@ -1,8 +1,9 @@
 //! Messages between a program and the embedded memory node.
 //!
 //! A program reaches its pages in the node's shared memory directly; these messages only say where
-//! that memory is and who uses it. Each is one packet of [`LEN`] bytes, little-endian: magic (4),
-//! version (2), kind (2), two 32-bit arguments; descriptors travel beside it.
+//! that memory is, who uses it, and where [orders](crate::orders) come from. Each is one packet of
+//! [`LEN`] bytes, little-endian: magic (4), version (2), kind (2), two 32-bit arguments;
+//! descriptors travel beside it.
 
 use thiserror::Error;
 

@@ -91,8 +91,12 @@ impl Pager {
         Ok(())
     }
 
-    /// Has victims stored whose frames lie in the frame area; returns how many need not be, because they are zero.
+    /// Has victims stored whose frames lie in the frame area; returns how many frames that gains at once, because
+    /// their content is stored already, or zero.
     pub(crate) fn order_out(&self, mover: &dyn Mover, staged: Staged) -> Result<u64, FarError> {
+        if staged.word.stored() && !staged.word.writable() {
+            return self.settle(staged);
+        }
         let mut rest = self.forget_zeros(staged)?;
         let left: u64 = rest.iter().map(|staged| u64::from(staged.run.count)).sum();
         while let Some(staged) = rest.pop() {
@@ -200,12 +204,10 @@ impl Pager {
 
     /// Waits for the order that carries `page`, and all before it; false if there is none.
     pub(crate) fn finish_with(&self, page: u64) -> Result<bool, FarError> {
-        let ends = |queue: &VecDeque<UnderWay>| {
-            queue.iter().position(|under_way| under_way.carries(page)).map(|place| place + 1)
-        };
         self.check_moved()?;
-        let Some(count) = ends(&self.lock(&self.aside.queue)) else { return Ok(false) };
-        for _ in 0..count {
+        let place = self.lock(&self.aside.queue).iter().position(|next| next.carries(page));
+        let Some(place) = place else { return Ok(false) };
+        for _ in 0..=place {
             self.finish_oldest()?;
         }
         Ok(true)
