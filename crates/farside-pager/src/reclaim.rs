@@ -166,6 +166,14 @@ impl Pager {
         self.evict(&mut w.scratch).map(drop)
     }
 
+    /// Evicts pages that no plan of a tape has, no more than a batch.
+    pub(crate) fn evict_unplanned(&self, w: &mut Worker) -> Result<(), FarError> {
+        let _alone = self.lock(&self.reclaiming);
+        let most = RECLAIM_BATCH as usize;
+        self.choose_unplanned(&mut **self.lock_policy(), most, &mut w.scratch.victims);
+        self.evict(&mut w.scratch).map(drop)
+    }
+
     /// Takes ownership of those of `pages` that are here.
     fn claim_victims(
         &self,
@@ -184,19 +192,22 @@ impl Pager {
         }
     }
 
-    /// Takes ownership of pages that the tape gives up; if there are none, of no more than are wanted that the
-    /// policy names: the plan would rather have them here.
+    /// Takes ownership of pages that the tape gives up; if there are none, of pages that are not on it; if these are
+    /// none either, of no more than are wanted that the policy names: the plan would rather have them here.
     fn choose_planned(&self, scratch: &mut Scratch, batch: usize, want: u64) {
         let planned = self.planned_victims(batch);
         let mut policy = self.lock_policy();
         self.claim_victims(&planned, &mut **policy, &mut scratch.victims);
+        if scratch.victims.is_empty() {
+            self.choose_unplanned(&mut **policy, batch, &mut scratch.victims);
+        }
         if scratch.victims.is_empty() {
             self.ask_policy(&mut **policy, batch.min(want as usize), &mut scratch.victims);
         }
     }
 
     /// Takes ownership of the pages that the policy names.
-    fn ask_policy(
+    pub(crate) fn ask_policy(
         &self,
         policy: &mut dyn ReplacementPolicy,
         batch: usize,

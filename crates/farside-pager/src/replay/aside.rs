@@ -1,9 +1,9 @@
 //! Following a tape while the memory node moves the pages.
 //!
-//! If a processor is to spare, what copies pages in and out runs there while the program runs here. It is no thread
-//! of the program: each page that the program takes away would interrupt such a thread, and each page that this
-//! one takes away the program, which costs several times as much as all else. The handler of a fault only
-//! decides, drops what has not been written, takes away what has, and gives [orders](Mover).
+//! What copies pages in and out runs beside the program. It is no thread of the program: each page that the program
+//! takes away would interrupt such a thread, and each page that this one takes away the program, which costs several
+//! times as much as all else. That pays even if the program's threads keep all processors busy. The handler of a
+//! fault only decides, drops what has not been written, takes away what has, and gives [orders](Mover).
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -83,6 +83,7 @@ impl Pager {
                 break;
             }
         }
+        self.make_room(w, replay)?;
         while self.area.spare_count() >= SPARE && self.drop_spare(BATCH as u64) > 0 {}
         let mut orders = Orders::default();
         self.collect_fetches(replay, &mut orders);

@@ -32,7 +32,7 @@ pub struct Replay {
     image: Image,
     site: fn() -> u64,
     threads: fn() -> Vec<u32>,
-    /// Whether there is a processor that the program leaves idle.
+    /// Whether the memory node is to move the pages, if it can.
     aside: bool,
     off: AtomicBool,
     state: Mutex<Followed>,
@@ -55,6 +55,17 @@ impl Followed {
     /// A page that is here although no thread's plan has it.
     fn next_stray(&mut self) -> Option<PageId> {
         self.next_unneeded(Follower::next_stray)
+    }
+
+    /// Whether a page of the far region that is here is in no thread's way.
+    fn needs(&self, page: u64) -> bool {
+        let on_tape = self.binding.on_tape(page).map(PageId);
+        on_tape.is_some_and(|page| self.tracks.values().any(|track| track.follower.needs(page)))
+    }
+
+    /// How many pages are here because of the plans, or on their way.
+    fn planned(&self) -> usize {
+        self.tracks.values().map(|track| track.follower.planned()).sum()
     }
 
     fn next_unneeded(&mut self, next: impl Fn(&mut Follower) -> Option<PageId>) -> Option<PageId> {
@@ -102,8 +113,8 @@ impl Iterator for Steps<'_> {
 
 impl Replay {
     /// Follows the tape of that image. `site` names the place in the program from which the calling thread
-    /// allocates, `threads` the kernel's ids of the program's threads. If there are more `processors` than
-    /// threads on the tape, the memory node moves pages there, if it can.
+    /// allocates, `threads` the kernel's ids of the program's threads. If there are several `processors`, the memory
+    /// node moves the pages, if it can.
     pub fn new(
         image: Image,
         site: fn() -> u64,
@@ -126,7 +137,7 @@ impl Replay {
             threads: Threads::default(),
             tracks: numbers.into_iter().enumerate().map(track).collect(),
         };
-        let aside = state.tracks.len() < processors;
+        let aside = processors > 1;
         Self { image, site, threads, aside, off: AtomicBool::new(false), state: Mutex::new(state) }
     }
 

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use farside_far::FarError;
 use farside_policy::batches::BATCH;
-use farside_policy::replacement::Arrival;
+use farside_policy::replacement::{Arrival, ReplacementPolicy};
+use farside_trace::PageId;
 
 use super::{Replay, Steps};
 use crate::counters::Counters;
 use crate::flight::Flight;
 use crate::pager::{Outcome, Pager, Worker};
+use crate::reclaim::Owned;
 use crate::table::BLOCK_TOUCHED;
 use crate::word::{State, Word};
 
@@ -18,6 +20,9 @@ const FLIGHT_PAGES: u64 = 32;
 
 /// Pages evicted, and ordered to come, before the other is looked after again.
 pub(super) const AT_ONCE: usize = 128;
+
+/// Pages looked at to find some that no plan has.
+const LOOKS: usize = 512;
 
 /// A page to fetch, in the far region.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,6 +87,7 @@ impl Pager {
         for some in orders.evict.chunks(BATCH) {
             self.evict_pages(w, some)?;
         }
+        self.make_room(w, replay)?;
         self.collect_fetches(replay, &mut orders);
         let wanted = orders.fetch.len();
         self.send_for(w, &mut orders)?;
@@ -101,6 +107,39 @@ impl Pager {
     /// Frames that are left to pages that the program waits for.
     fn kept_free(&self) -> u64 {
         (self.budget.limit() / 64).clamp(1, 32)
+    }
+
+    /// If there is little room for what is ahead of the program, evicts pages that are here although no plan has
+    /// them: those that were not on the tape, or came with others.
+    pub(super) fn make_room(&self, w: &mut Worker, replay: &Replay) -> Outcome {
+        let is_short = self.room() < self.kept_free() + AT_ONCE as u64;
+        if is_short && self.is_due(replay) { self.evict_unplanned(w) } else { Ok(()) }
+    }
+
+    /// Takes ownership of pages that no plan has, as many as there are too many pages here, and `most`, among those
+    /// that the policy would part with first. The others it will part with last.
+    pub(crate) fn choose_unplanned(
+        &self,
+        policy: &mut dyn ReplacementPolicy,
+        most: usize,
+        victims: &mut Vec<Owned>,
+    ) {
+        let Some(replay) = self.replay() else { return };
+        let state = &*self.lock(&replay.state);
+        let most = policy.len().saturating_sub(state.planned()).min(most);
+        for _ in 0..LOOKS {
+            if victims.len() >= most {
+                return;
+            }
+            let found = victims.len();
+            self.ask_policy(policy, 1, victims);
+            let Some(&Owned { page, word }) = victims.get(found) else { return };
+            if state.needs(page) {
+                victims.pop();
+                let slot = policy.restore(PageId(page));
+                self.publish_absent(page, word.with_slot(slot));
+            }
+        }
     }
 
     /// Pages behind the program that it does not need, until there are [`AT_ONCE`].

@@ -293,6 +293,19 @@ impl Follower {
         self.planned.contains(&page) || self.known.get(&page).is_some_and(ordered)
     }
 
+    /// Whether the page, which is here, is to stay: it is [expected](Self::expects), or used for the first time soon.
+    pub fn needs(&self, page: PageId) -> bool {
+        let touched = |(first, _): &(u64, u64)| {
+            self.window[(first - self.place) as usize].step.kind == StepKind::Touch
+        };
+        self.expects(page) || self.known.get(&page).is_some_and(touched)
+    }
+
+    /// How many pages the plan has resident at the thread's place, and on the way to what has been ordered.
+    pub fn planned(&self) -> usize {
+        self.planned.len() + self.ahead
+    }
+
     /// A page that is here although the plan has no room for it.
     pub fn next_stray(&mut self) -> Option<PageId> {
         self.strays.pop()
