@@ -25,7 +25,7 @@ pub(crate) use aside::Aside;
 use binding::Binding;
 
 /// Steps that a thread's place is looked for among.
-const SEARCH: usize = 1 << 14;
+const SEARCH: usize = 1 << 12;
 
 /// What has a process follow a tape.
 pub struct Replay {

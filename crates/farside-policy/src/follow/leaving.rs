@@ -1,11 +1,11 @@
-//! Pages that are to leave, unless they are needed before that.
+//! Pages that are to leave, or to come, unless it turns out before that they are not.
 
 use std::collections::VecDeque;
 
 use farside_trace::PageId;
 use rustc_hash::FxHashSet;
 
-/// Pages that are to leave, in this order.
+/// Pages that are to leave, or to come, in this order.
 #[derive(Debug, Default)]
 pub(super) struct Leaving {
     order: VecDeque<PageId>,
@@ -33,6 +33,11 @@ impl Leaving {
             }
         }
         None
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
     }
 
     /// All stay.

@@ -30,7 +30,7 @@ pub struct FollowOptions {
 const PATIENCE: u32 = 64;
 
 /// So many times more steps are searched for a thread that has left the tape.
-const LOST_SEARCH: usize = 8;
+const LOST_SEARCH: usize = 32;
 
 /// Faults in a row that are where the tape says, until it is taken to be right again.
 const REGAINED: u32 = 8;
@@ -107,6 +107,8 @@ pub struct Follower {
     planned: FxHashSet<PageId>,
     /// Pages that are here although the plan does not have them.
     strays: Leaving,
+    /// Pages that should have been ordered before the thread came to where it is.
+    owed: Leaving,
     /// A place further down where the thread may be, and for how many faults.
     sighted: (u64, u32),
     /// Pages ordered since the last key page.
@@ -130,6 +132,7 @@ impl Follower {
             behind: Leaving::default(),
             planned: FxHashSet::default(),
             strays: Leaving::default(),
+            owed: Leaving::default(),
             sighted: (0, 0),
             since_key: 0,
             strange: 0,
@@ -173,12 +176,14 @@ impl Follower {
     /// The thread faulted on a page; `tape` continues it.
     pub fn fault(&mut self, page: PageId, tape: &mut impl Iterator<Item = Step>) -> Met {
         self.read(tape);
+        self.owed.cancel(page);
         let comes = self.known.get(&page).map(|(first, _)| *first).filter(|first| {
             self.window[(first - self.place) as usize].step.kind != StepKind::Evict
         });
         let met = match comes {
             Some(number) if self.is_there(number) => {
-                self.pass(number);
+                let owes = self.is_near(number);
+                self.pass(number, owes);
                 Met::Here
             }
             _ if self.planned.contains(&page) => Met::Early,
@@ -194,15 +199,23 @@ impl Follower {
     /// Whether the thread, which uses the page of step `number`, is there: near where it was seen last, or
     /// seen again and again further down.
     fn is_there(&mut self, number: u64) -> bool {
-        let near = (2 * (self.options.lookahead + self.options.batch)) as u64;
-        if !self.lost && number <= self.place + self.ordered as u64 + near {
+        if self.is_near(number) {
             self.sighted = (0, 0);
             return true;
         }
         let (last, times) = self.sighted;
-        let again = number > last && number - last <= near;
+        let again = number > last && number - last <= self.nearby();
         self.sighted = (number, if again { times + 1 } else { 1 });
         self.sighted.1 >= if self.lost { REGAINED } else { CONFIRMED }
+    }
+
+    fn is_near(&self, number: u64) -> bool {
+        !self.lost && number <= self.place + self.ordered as u64 + self.nearby()
+    }
+
+    /// So many steps are no distance.
+    fn nearby(&self) -> u64 {
+        (2 * (self.options.lookahead + self.options.batch)) as u64
     }
 
     fn judge(&mut self, met: Met) {
@@ -219,13 +232,15 @@ impl Follower {
                     self.tally.lost += 1;
                     self.behind.clear();
                     self.strays.clear();
+                    self.owed.clear();
                 }
             }
         }
     }
 
-    /// The thread is at step `number`: it has done all before, and that one.
-    fn pass(&mut self, number: u64) {
+    /// The thread is at step `number`: it has done all before, and that one. If it `owes`, what it has passed before it
+    /// was ordered is still to come: the order of steps that are close together is not exact.
+    fn pass(&mut self, number: u64, owes: bool) {
         while self.place <= number
             && let Some(entry) = self.window.pop_front()
         {
@@ -245,6 +260,7 @@ impl Follower {
             match entry.step.kind {
                 StepKind::Evict => {
                     self.planned.remove(&page);
+                    self.owed.cancel(page);
                     if !self.lost && !entry.cancelled {
                         self.behind.push(page);
                     }
@@ -253,6 +269,10 @@ impl Follower {
                     self.planned.insert(page);
                     self.behind.cancel(page);
                     self.strays.cancel(page);
+                    let is_owed = owes && self.ordered == 0 && self.place < number;
+                    if is_owed && entry.step.kind == StepKind::Fetch {
+                        self.owed.push(page);
+                    }
                     self.ahead -= usize::from(self.ordered > 0);
                 }
             }
@@ -314,13 +334,16 @@ impl Follower {
     /// Whether the next batch is to be fetched, if the tape has one.
     pub fn is_due(&self) -> bool {
         let FollowOptions { batch, lookahead, .. } = self.options;
-        !self.lost
-            && self.ahead + batch.min(lookahead) <= lookahead
-            && self.ordered < self.window.len()
+        let is_behind = self.ahead + batch.min(lookahead) <= lookahead;
+        !self.lost && (is_behind && self.ordered < self.window.len() || !self.owed.is_empty())
     }
 
     /// A page to fetch, if one is to be fetched now; `tape` continues the tape.
     pub fn next_fetch(&mut self, tape: &mut impl Iterator<Item = Step>) -> Option<Fetch> {
+        if let Some(page) = self.owed.pop() {
+            // A step before the thread's place cannot be taken back.
+            return Some(Fetch { page, key: false, number: self.place });
+        }
         while !self.lost && self.ahead < self.options.lookahead {
             self.read(tape);
             let entry = self.window.get(self.ordered)?;
