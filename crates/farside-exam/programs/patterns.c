@@ -27,6 +27,21 @@ static void scan(void)
         touch(i * 7 % PAGES);
 }
 
+// As `scan`, but beside it grows a block of which a tape of that knows nothing.
+static void strangers(void)
+{
+    volatile unsigned char *block = malloc((size_t)PAGES / 8 * PAGE);
+    for (long page = 0; page < PAGES; page++) {
+        touch(page);
+        if (page % 8 == 0)
+            block[page / 8 * PAGE] = 1;
+    }
+    for (long page = PAGES; page-- > 0;)
+        touch(page);
+    for (long i = 0; i < PAGES; i++)
+        touch(i * 7 % PAGES);
+}
+
 // Back and forth between few pages, so that small microsets tell more than large ones.
 static void few(void)
 {
@@ -109,7 +124,7 @@ static void child(void)
 int main(int count, char **arguments)
 {
     struct { const char *name; void (*run)(void); } patterns[] = {
-        { "scan", scan }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
+        { "scan", scan }, { "strangers", strangers }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
     };
     data = malloc((size_t)PAGES * PAGE + PAGE);
     data = (void *)(((uintptr_t)data + PAGE - 1) & ~(uintptr_t)(PAGE - 1));

@@ -1,5 +1,6 @@
 //! Fetching: the demanded page, and what the prefetcher foresees with it.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 use farside_far::{FarError, Ticket};
@@ -229,24 +230,34 @@ impl Pager {
             self.budget.give(count);
             return Err(error);
         }
-        let keep = self.pages_to_watch(count, demanded);
-        self.land(w.bounce(count as usize), first, demanded, keep);
+        let watched = self.pages_to_watch(first, count, demanded);
+        self.land(w.bounce(count as usize), first, demanded, watched);
         Ok(())
     }
 
-    /// Ends the fetch of owned pages whose content has arrived in local memory; the last `keep` stay unmapped.
-    pub(crate) fn land(&self, bytes: &[u8], first: u64, demanded: Option<u64>, keep: u64) {
+    /// Ends the fetch of owned pages whose content has arrived in local memory; those of `watched`, counted from the
+    /// first, stay unmapped.
+    fn land(&self, bytes: &[u8], first: u64, demanded: Option<u64>, watched: Range<u64>) {
         let count = (bytes.len() / PAGE) as u64;
         self.count_fetched(count, demanded, first);
-        let watched = (0..keep)
-            .take_while(|i| self.keep_unmapped(bytes, first, count - 1 - i))
-            .count() as u64;
-        let mapped = count - watched;
-        let protected = self.writes.protect_next(mapped);
-        let (protect, open) = bytes[..mapped as usize * PAGE].split_at(protected as usize * PAGE);
+        let begin = watched.start;
+        let kept = watched.take_while(|i| self.keep_unmapped(bytes, first, *i)).count() as u64;
+        for part in [0..begin, begin + kept..count] {
+            let bytes = &bytes[part.start as usize * PAGE..part.end as usize * PAGE];
+            if !bytes.is_empty() {
+                self.land_mapped(bytes, first + part.start, demanded);
+            }
+        }
+    }
+
+    /// Maps owned pages whose content has arrived in local memory.
+    fn land_mapped(&self, bytes: &[u8], first: u64, demanded: Option<u64>) {
+        let count = (bytes.len() / PAGE) as u64;
+        let protected = self.writes.protect_next(count);
+        let (protect, open) = bytes.split_at(protected as usize * PAGE);
         self.copy_pages(first, protect, true);
         self.copy_pages(first + protected, open, false);
-        self.publish_fetched(first, protected, mapped, demanded);
+        self.publish_fetched(first, protected, count, demanded);
     }
 
     /// Puts one fetched page into the frame area instead of the region; false if there is no room.
@@ -274,32 +285,40 @@ impl Pager {
             self.area.add_spare(run);
             return Err(error);
         }
-        let keep = self.pages_to_watch(count, demanded);
-        self.land_frames(first, run, demanded, keep);
+        let watched = self.pages_to_watch(first, count, demanded);
+        self.land_frames(first, run, demanded, watched);
         Ok(())
     }
 
-    /// Ends the fetch of owned pages whose content has arrived in frames; the last `keep` stay unmapped.
-    fn land_frames(&self, first: u64, run: Run, demanded: Option<u64>, keep: u64) {
+    /// Ends the fetch of owned pages whose content has arrived in frames; those of `watched`, counted from the first,
+    /// stay unmapped.
+    fn land_frames(&self, first: u64, run: Run, demanded: Option<u64>, watched: Range<u64>) {
         let count = u64::from(run.count);
-        let src = self.area.address(run.start);
-        // SAFETY: these frames are out of the program's reach, and ours.
-        let bytes = unsafe { bytes_at(src, count as usize * PAGE) };
         self.count_fetched(count, demanded, first);
-        let mapped = count - keep;
-        if mapped > 0 {
-            let protect = self.writes.protect_next(mapped);
-            self.tag_stored(first, &bytes[..protect as usize * PAGE]);
-            let moved = self.map_frames(first, src, mapped);
-            self.area.leave_empty(Run { start: run.start, count: mapped as u32 });
-            let protected =
-                if moved && protect > 0 { self.protect_clean(first, protect) } else { 0 };
-            self.publish_fetched(first, protected, mapped, demanded);
-            self.wake(first, mapped);
+        for part in [0..watched.start, watched.end..count] {
+            let start = run.start + part.start as u32;
+            let frames = Run { start, count: (part.end - part.start) as u32 };
+            if frames.count > 0 {
+                self.land_mapped_frames(first + part.start, frames, demanded);
+            }
         }
-        for i in mapped..count {
+        for i in watched {
             self.publish_watched(first + i, run.start + i as u32);
         }
+    }
+
+    /// Maps the frames in which the content of owned pages has arrived.
+    fn land_mapped_frames(&self, first: u64, run: Run, demanded: Option<u64>) {
+        let (count, src) = (u64::from(run.count), self.area.address(run.start));
+        // SAFETY: these frames are out of the program's reach, and ours.
+        let bytes = unsafe { bytes_at(src, count as usize * PAGE) };
+        let protect = self.writes.protect_next(count);
+        self.tag_stored(first, &bytes[..protect as usize * PAGE]);
+        let moved = self.map_frames(first, src, count);
+        self.area.leave_empty(run);
+        let protected = if moved && protect > 0 { self.protect_clean(first, protect) } else { 0 };
+        self.publish_fetched(first, protected, count, demanded);
+        self.wake(first, count);
     }
 
     /// Ends the transition of `count` mapped pages, of which the first `protected` are write-protected.
@@ -316,13 +335,27 @@ impl Pager {
         self.publish_resident(first + protected, count - protected, open, Self::arrival(demanded));
     }
 
-    /// How many pages at the end of a prefetched run stay unmapped, to learn whether they are used.
-    fn pages_to_watch(&self, count: u64, demanded: Option<u64>) -> u64 {
+    /// Which pages of a fetched run, counted from the first, stay unmapped, to learn whether they are used: not the one
+    /// that was demanded.
+    ///
+    /// The place of a sample is left to chance: a program that uses one page in eight may always use the last one
+    /// of a run.
+    fn pages_to_watch(&self, first: u64, count: u64, demanded: Option<u64>) -> Range<u64> {
+        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+        let all = match demanded.filter(|page| (first..first + count).contains(page)) {
+            None => 0..count,
+            Some(page) if page == first => 1..count,
+            Some(page) => 0..page - first,
+        };
         if self.exact_prefetch_count {
-            return count - u64::from(demanded.is_some());
+            return all;
         }
         let runs = self.runs.fetch_add(1, Relaxed);
-        u64::from(count > 1 && runs.is_multiple_of(SAMPLE_EVERY))
+        if count < 2 || !runs.is_multiple_of(SAMPLE_EVERY) {
+            return count..count;
+        }
+        let sample = all.start + (runs.wrapping_mul(ODD) >> 32) % (all.end - all.start);
+        sample..sample + 1
     }
 
     /// Ends the transition of a prefetched page whose frame stays in the frame area.
@@ -423,7 +456,8 @@ impl Pager {
     /// Completes a flight taken from the list: waits for its data and maps it.
     pub fn complete(&self, w: &mut Worker, flight: Flight) -> Outcome {
         let (first, count) = (flight.ticket.first, u64::from(flight.ticket.count));
-        let keep = flight.keep.unwrap_or_else(|| self.pages_to_watch(count, None));
+        let key = flight.keep.map(|keep| count - keep..count);
+        let watched = key.unwrap_or_else(|| self.pages_to_watch(first, count, None));
         if let Some(run) = flight.frames {
             // SAFETY: taken frames are out of the program's reach, and these are the flight's.
             let bytes = unsafe { bytes_at(self.area.address(run.start), count as usize * PAGE) };
@@ -434,13 +468,13 @@ impl Pager {
                 }
                 return Err(error);
             }
-            self.land_frames(first, run, None, keep);
+            self.land_frames(first, run, None, watched);
             return Ok(());
         }
         if let Err(error) = self.store.finish_read(flight.ticket, w.bounce(count as usize)) {
             return self.restore_far(first, count, error);
         }
-        self.land(w.bounce(count as usize), first, None, keep);
+        self.land(w.bounce(count as usize), first, None, watched);
         Ok(())
     }
 }

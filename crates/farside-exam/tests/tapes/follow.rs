@@ -91,6 +91,8 @@ struct Followed {
     met: u64,
     /// Pages that the node moved by itself.
     moved: u64,
+    /// Faults on pages that nothing had ordered.
+    demanded: u64,
 }
 
 /// Runs `pattern` with a tape that was planned from `recorded`.
@@ -109,7 +111,8 @@ fn follow(recorded: &str, pattern: &str, policy: PlanPolicy, arguments: &[&str])
     assert!(counter(&stats, "resident_peak_bytes") <= counter(&stats, "limit_bytes"));
     let fetched = counter(&stats, "fetched_bytes") / 4096;
     let (met, moved) = (counter(&stats, "tape_met"), counter(&stats, "moved_pages"));
-    Followed { planned, fetched, met, moved }
+    let demanded = counter(&stats, "demand_faults");
+    Followed { planned, fetched, met, moved, demanded }
 }
 
 #[test]
@@ -123,6 +126,14 @@ fn what_is_fetched_is_what_was_planned() {
             "{policy:?}: {fetched} instead of {planned}"
         );
         assert!(followed.met > 50, "{policy:?}: the place was told {} times", followed.met);
+    }
+}
+
+#[test]
+fn pages_of_which_the_tape_knows_nothing_do_not_keep_others_away() {
+    for policy in [PlanPolicy::Lru, PlanPolicy::Min] {
+        let Followed { planned, demanded, .. } = follow("scan", "strangers", policy, &[]);
+        assert!(demanded < planned / 5, "{policy:?}: {demanded} demand faults, {planned} planned");
     }
 }
 

@@ -11,6 +11,9 @@ const KEPT: usize = 32;
 /// Most pages that a stream may skip after its window.
 const WIDEST_GAP: u64 = 8;
 
+/// More pages than were of use that may leave unused.
+const TOLERATED: u64 = 8;
+
 /// A run of pages fetched window by window.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Stream {
@@ -28,8 +31,9 @@ pub(super) struct Stream {
     wasteful: bool,
     /// Pages that left unused since then.
     wasted: u64,
-    /// Pages that left unused since the stream began.
+    /// Pages that left unused since the stream began, and pages whose use was seen.
     ever_wasted: u64,
+    used: u64,
     /// When the last window was fetched.
     fetched: u64,
 }
@@ -48,6 +52,7 @@ impl Stream {
             wasteful: false,
             wasted: 0,
             ever_wasted: 0,
+            used: 0,
             fetched: 0,
         }
     }
@@ -64,6 +69,11 @@ impl Stream {
             self.window = self.window.saturating_mul(2).min(max);
         }
         !std::mem::replace(&mut self.proven, true)
+    }
+
+    /// Notes that a page of the stream was used.
+    pub(super) const fn note_use(&mut self) {
+        self.used += 1;
     }
 
     /// Halves the next window.
@@ -98,6 +108,11 @@ impl Stream {
         self.direction.step(page).checked_sub(self.last)?.checked_sub(1)
     }
 
+    /// Whether a fault on `page` says that what the stream fetched last was of use.
+    pub(super) fn is_met_at(&self, page: PageId) -> bool {
+        self.gap_to(page).is_some_and(|gap| 4 * gap <= self.last - self.first + 1)
+    }
+
     /// Notes that `page`, which the stream fetched, left unused.
     fn waste(&mut self, page: PageId) -> Unused {
         self.wasted += 1;
@@ -108,7 +123,9 @@ impl Stream {
         }
         let passed = self.direction.step(page) - self.origin;
         let last_window = self.last - self.first + 1;
-        if !self.proven || self.ever_wasted > passed / 2 + 1 {
+        let mostly_wasted =
+            self.ever_wasted > passed / 2 + 1 || self.ever_wasted > self.used + TOLERATED;
+        if !self.proven || mostly_wasted {
             Unused::Mistake
         } else if self.wasted > last_window / 2 {
             Unused::Over
