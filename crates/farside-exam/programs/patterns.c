@@ -42,6 +42,17 @@ static void strangers(void)
         touch(i * 7 % PAGES);
 }
 
+// One page of each eight, and now and then the next one too, as a matrix is read row by row that lies column by column.
+static void columns(void)
+{
+    for (long row = 0; row < 16; row++)
+        for (long column = 0; column < PAGES / 8; column++) {
+            touch(column * 8 + row / 2);
+            if (column % 16 == 0)
+                touch(column * 8 + (row / 2 + 1) % 8);
+        }
+}
+
 // Back and forth between few pages, so that small microsets tell more than large ones.
 static void few(void)
 {
@@ -124,7 +135,7 @@ static void child(void)
 int main(int count, char **arguments)
 {
     struct { const char *name; void (*run)(void); } patterns[] = {
-        { "scan", scan }, { "strangers", strangers }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
+        { "scan", scan }, { "strangers", strangers }, { "columns", columns }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
     };
     data = malloc((size_t)PAGES * PAGE + PAGE);
     data = (void *)(((uintptr_t)data + PAGE - 1) & ~(uintptr_t)(PAGE - 1));

@@ -63,7 +63,7 @@ fn plan(trace: &Path, policy: PlanPolicy, percent: u64, tape: &Path) -> u64 {
     writer.finish().expect("room").total().fetches
 }
 
-fn run(arguments: &[&str], pattern: &str, stats: &Path) -> (Output, serde_json::Value) {
+pub fn run(arguments: &[&str], pattern: &str, stats: &Path) -> (Output, serde_json::Value) {
     let mut command = Command::new(farside());
     command.args(["run", "--quiet", "--stats"]).arg(stats).args(arguments);
     command.arg("--").arg(program()).arg(pattern);
@@ -133,7 +133,7 @@ fn what_is_fetched_is_what_was_planned() {
 fn pages_of_which_the_tape_knows_nothing_do_not_keep_others_away() {
     for policy in [PlanPolicy::Lru, PlanPolicy::Min] {
         let Followed { planned, demanded, .. } = follow("scan", "strangers", policy, &[]);
-        assert!(demanded < planned / 5, "{policy:?}: {demanded} demand faults, {planned} planned");
+        assert!(demanded < planned / 20, "{policy:?}: {demanded} demand faults, {planned} planned");
     }
 }
 

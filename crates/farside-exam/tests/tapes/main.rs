@@ -4,5 +4,6 @@ mod auto;
 mod bench;
 mod follow;
 mod part;
+mod read_ahead;
 mod record;
 mod report;
