@@ -261,6 +261,31 @@ fn a_small_gap_continues_the_stream_and_a_large_one_does_not() {
 }
 
 #[test]
+fn a_window_does_not_grow_by_gaps_that_are_large_beside_it() {
+    for (gap, size) in [(0, 8), (1, 8), (2, 4), (8, 4)] {
+        let mut prefetcher = LinuxWindow::new(64);
+        demand(&mut prefetcher, 0);
+        assert_eq!(demand(&mut prefetcher, 1), run(2, 4));
+        assert_eq!(demand(&mut prefetcher, 6 + gap), run(7 + gap, size));
+    }
+}
+
+#[test]
+fn a_stream_ends_when_more_of_it_is_unused_than_used() {
+    for (used, ends) in [(0, true), (20, false)] {
+        let mut prefetcher = settled();
+        let mut plan = PrefetchPlan::new();
+        for page in 20..20 + used {
+            prefetcher.fault(PageId(page), FaultKind::Used, &mut plan);
+        }
+        assert!(plan.is_empty(), "the windows that they came with have been passed");
+        // No more than a half of any window, and of what the stream has passed.
+        (50..65).map(PageId).for_each(|page| prefetcher.unused(page));
+        assert_eq!(demand(&mut prefetcher, 130).is_empty(), ends);
+    }
+}
+
+#[test]
 fn a_page_of_the_window_that_faults_again_is_fetched_on_from_there() {
     assert_eq!(demand(&mut settled(), 100), run(101, 32));
 }

@@ -38,18 +38,20 @@ const LONGEST_APPROACH: u32 = 6;
 /// How a stream lives:
 /// - Two faults on neighbouring pages, ascending or descending, begin a stream with a window of four
 ///   pages.
-/// - A demand fault right after the window brings the next window, of twice the size; one that lies further by up to a
-///   quarter of the window, too (those in between may have been resident), and one that lies further still, by no
-///   more than eight pages, one of the same size. So does a [`Late`](FaultKind::Late) or
-///   [`Used`](FaultKind::Used) fault in the last window, whose next window then follows the last.
+/// - A demand fault right after the window brings the next window, of twice the size; one that lies
+///   further by up to a quarter of the window does, too (pages in between may have been resident).
+///   If it lies further still, by no more than eight pages, the next window has the same size.
+/// - A [`Late`](FaultKind::Late) or [`Used`](FaultKind::Used) fault in the last window brings one of
+///   twice the size, which follows the last.
 /// - A demand fault inside the last window (the page was not fetched, or was lost again) brings a
 ///   window of half the size from there.
 /// - A page of the stream that leaves unused halves the next window, once per window. When more than
 ///   half a window leaves unused before the next is fetched, the stream is over and forgotten.
 /// - A stream was a mistake if its first window goes to waste, or most of what it fetched up to some
-///   page, or if more pages left unused than were seen to be used. Then it is forgotten too, and beginning one takes a longer run, up to six faults;
-///   each stream that goes on after its first window makes it shorter again. So random accesses, some
-///   of which are neighbours by chance, come to cause no prefetch at all.
+///   page, or if clearly more pages left unused than were seen to be used. Then it is forgotten too,
+///   and beginning one takes a longer run, up to six faults; each stream that goes on after its first
+///   window makes it shorter again. So random accesses, some of which are neighbours by chance, come to
+///   cause no prefetch at all.
 #[derive(Clone, Debug)]
 pub struct LinuxWindow {
     max: u32,
@@ -88,11 +90,12 @@ impl LinuxWindow {
     }
 
     fn foreseen(&mut self, page: PageId, kind: FaultKind, plan: &mut PrefetchPlan) {
+        if kind == FaultKind::Used {
+            self.streams.used(page);
+        }
         let Some(stream) = self.streams.with_last_window_at(page) else { return };
         if kind == FaultKind::Late {
             stream.forgive();
-        } else {
-            stream.note_use();
         }
         if stream.go_on(self.max) {
             self.approach = (self.approach - 1).max(SHORTEST_APPROACH);

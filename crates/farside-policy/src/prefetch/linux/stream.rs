@@ -11,7 +11,7 @@ const KEPT: usize = 32;
 /// Most pages that a stream may skip after its window.
 const WIDEST_GAP: u64 = 8;
 
-/// More pages than were of use that may leave unused.
+/// So many more pages may leave unused than were seen to be used.
 const TOLERATED: u64 = 8;
 
 /// A run of pages fetched window by window.
@@ -31,8 +31,9 @@ pub(super) struct Stream {
     wasteful: bool,
     /// Pages that left unused since then.
     wasted: u64,
-    /// Pages that left unused since the stream began, and pages whose use was seen.
+    /// Pages that left unused since the stream began.
     ever_wasted: u64,
+    /// Pages whose use was seen since then.
     used: u64,
     /// When the last window was fetched.
     fetched: u64,
@@ -69,11 +70,6 @@ impl Stream {
             self.window = self.window.saturating_mul(2).min(max);
         }
         !std::mem::replace(&mut self.proven, true)
-    }
-
-    /// Notes that a page of the stream was used.
-    pub(super) const fn note_use(&mut self) {
-        self.used += 1;
     }
 
     /// Halves the next window.
@@ -198,12 +194,23 @@ impl Streams {
         Some(stream)
     }
 
+    /// The place of the latest stream that came by `page`.
+    fn holding(&mut self, page: PageId) -> Option<&mut Option<Stream>> {
+        (self.kept.iter_mut())
+            .filter(|place| place.as_ref().is_some_and(|stream| stream.holds(page)))
+            .max_by_key(|place| place.as_ref().map_or(0, |stream| stream.fetched))
+    }
+
+    /// Takes note of a page that was used.
+    pub(super) fn used(&mut self, page: PageId) {
+        if let Some(stream) = self.holding(page).and_then(Option::as_mut) {
+            stream.used += 1;
+        }
+    }
+
     /// Takes note of a page that left unused, and forgets its stream if that is the end of it.
     pub(super) fn unused(&mut self, page: PageId) -> Unused {
-        let latest = (self.kept.iter_mut())
-            .filter(|place| place.as_ref().is_some_and(|stream| stream.holds(page)))
-            .max_by_key(|place| place.as_ref().map_or(0, |stream| stream.fetched));
-        let Some(place) = latest else { return Unused::Unknown };
+        let Some(place) = self.holding(page) else { return Unused::Unknown };
         let verdict = place.as_mut().map_or(Unused::Unknown, |stream| stream.waste(page));
         if matches!(verdict, Unused::Over | Unused::Mistake) {
             *place = None;
