@@ -149,7 +149,7 @@ fn a_slow_network_changes_no_result() {
 }
 
 /// Whether there are two processors; if not, the test is reported as skipped.
-fn has_processor_to_spare(test: &str) -> bool {
+fn has_several_processors(test: &str) -> bool {
     let enough = std::thread::available_parallelism().is_ok_and(|count| count.get() > 1);
     if !enough {
         skipped(test, "there is one processor only");
@@ -158,8 +158,8 @@ fn has_processor_to_spare(test: &str) -> bool {
 }
 
 #[test]
-fn the_node_moves_pages_where_there_is_a_processor_to_spare() {
-    if has_processor_to_spare("the_node_moves_pages_where_there_is_a_processor_to_spare") {
+fn the_node_moves_pages_where_there_are_several_processors() {
+    if has_several_processors("the_node_moves_pages_where_there_are_several_processors") {
         let followed = follow("scan", "scan", PlanPolicy::Min, &[]);
         let (moved, planned) = (followed.moved, followed.planned);
         assert!(moved > planned / 2, "{moved} pages moved of {planned}");
@@ -192,7 +192,7 @@ fn running(supervisor: u32, runtime: &Path) -> Option<(i32, u64)> {
 
 #[test]
 fn a_program_ends_whose_node_dies_while_it_moves_pages() {
-    if !has_processor_to_spare("a_program_ends_whose_node_dies_while_it_moves_pages") {
+    if !has_several_processors("a_program_ends_whose_node_dies_while_it_moves_pages") {
         return;
     }
     let directory = tempfile::tempdir().expect("a temporary directory");

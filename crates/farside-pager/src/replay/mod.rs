@@ -57,7 +57,7 @@ impl Followed {
         self.next_unneeded(Follower::next_stray)
     }
 
-    /// Whether a page of the far region that is here is in no thread's way.
+    /// Whether a page of the far region, which is here, is to stay for some thread.
     fn needs(&self, page: u64) -> bool {
         let on_tape = self.binding.on_tape(page).map(PageId);
         on_tape.is_some_and(|page| self.tracks.values().any(|track| track.follower.needs(page)))

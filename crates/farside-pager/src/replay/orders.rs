@@ -57,7 +57,7 @@ impl Pager {
     /// Carries out what followers order, while the program waits; then ends the fetches of what it needs first.
     /// The caller is inside.
     ///
-    /// If there is a processor to spare, the node moves pages there while the program runs.
+    /// If the node can move pages, it does while the program runs.
     pub(crate) fn catch_up(&self, w: &mut Worker) -> Outcome {
         let Some(replay) = self.replay() else { return Ok(()) };
         if self.mover().is_some() {

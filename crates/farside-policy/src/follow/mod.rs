@@ -58,7 +58,7 @@ pub struct Fetch {
     pub page: PageId,
     /// Whether it is a key page, which is to stay unmapped.
     pub key: bool,
-    /// Number of the step.
+    /// Number of the step; greater than any if the thread has passed it, so that it is not taken back.
     pub number: u64,
 }
 
@@ -341,8 +341,7 @@ impl Follower {
     /// A page to fetch, if one is to be fetched now; `tape` continues the tape.
     pub fn next_fetch(&mut self, tape: &mut impl Iterator<Item = Step>) -> Option<Fetch> {
         if let Some(page) = self.owed.pop() {
-            // A step before the thread's place cannot be taken back.
-            return Some(Fetch { page, key: false, number: self.place });
+            return Some(Fetch { page, key: false, number: u64::MAX });
         }
         while !self.lost && self.ahead < self.options.lookahead {
             self.read(tape);
