@@ -1,5 +1,10 @@
-//! The memory node server.
+//! The memory node server: [embedded] in a run, or at the other end of a [network].
 
+pub mod counters;
 pub mod embedded;
 mod family;
+mod frames;
 mod mover;
+pub mod network;
+mod pool;
+mod session;

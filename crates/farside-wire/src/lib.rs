@@ -1,8 +1,10 @@
 //! Message formats, framing and transports between programs, their supervisor and memory nodes.
 
 pub mod control;
+pub mod frame;
 pub mod orders;
 pub mod pool;
 pub mod queue;
 pub mod recording;
 pub mod tape_image;
+pub mod transport;

@@ -1,0 +1,217 @@
+//! One connection of a client: its requests are answered one after the other.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::sync::Arc;
+
+use farside_os::memory::PAGE;
+use farside_wire::frame::{
+    Code, DRAINING, HEADER, Header, Kind, MOST, MOST_HEAD, RECORD, Record, of_hello, page_check,
+};
+use farside_wire::transport::{Patience, Stream, receive_all, send_all};
+
+use crate::counters::Counters;
+use crate::frames::Pinned;
+use crate::network::{Node, Seat};
+
+/// How long a client may take to say who it is.
+const HELLO_NS: u64 = 5_000_000_000;
+
+/// How long the rest of a message, or room for a reply, may take to come.
+const STALLED_NS: u64 = 30_000_000_000;
+
+/// A connection.
+pub struct Session {
+    node: Arc<Node>,
+    stream: Box<dyn Stream>,
+    seat: Option<Seat>,
+    /// Header and records of a request, or of a reply.
+    head: Box<[u8; MOST_HEAD]>,
+    records: Vec<Record>,
+    /// Pages of a request for which there are no frames.
+    scratch: Vec<u8>,
+}
+
+impl Session {
+    /// Takes a connection.
+    pub fn new(node: Arc<Node>, stream: Box<dyn Stream>) -> Self {
+        let head = Box::new([0; MOST_HEAD]);
+        let records = Vec::with_capacity(MOST);
+        Self { node, stream, seat: None, head, records, scratch: Vec::new() }
+    }
+
+    /// Answers requests until the client hangs up.
+    ///
+    /// # Errors
+    /// If the client does not keep to the protocol, or the connection fails.
+    pub fn serve(&mut self) -> io::Result<()> {
+        loop {
+            match self.answer_next() {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+                Err(error) => {
+                    if error.kind() == io::ErrorKind::InvalidData {
+                        Counters::add(&self.node.counters.bad_messages, 1);
+                    }
+                    self.stream.shut();
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn answer_next(&mut self) -> io::Result<()> {
+        let header = self.receive_head()?;
+        Counters::add(&self.node.counters.requests, 1);
+        let is_theirs = |seat: &Seat| seat.pool.epoch == header.epoch;
+        match (header.kind, &self.seat) {
+            (Kind::Hello, None) => self.greet(header),
+            (Kind::Hello, Some(_)) | (_, None) => Err(senseless("a request out of turn")),
+            (Kind::Write, _) => self.write(header),
+            (_, Some(seat)) if !is_theirs(seat) => {
+                self.reply(Header { code: Code::OtherEpoch, ..header.reply() }, &[])
+            }
+            (Kind::Read, _) => self.read(header),
+            (Kind::Free, _) => self.free(header),
+            (Kind::Ping, _) => {
+                let vitals = self.node.vitals().record();
+                self.reply(header.reply(), &[vitals])
+            }
+        }
+    }
+
+    fn patience() -> Patience {
+        Patience::from_now(0, STALLED_NS)
+    }
+
+    /// Header and records of the next request; these are in `records` afterwards.
+    fn receive_head(&mut self) -> io::Result<Header> {
+        let wait_ns = if self.seat.is_some() { u64::MAX } else { HELLO_NS };
+        let spin_ns = self.node.options.spin.as_nanos() as u64;
+        let patience = Patience::from_now(spin_ns, wait_ns);
+        let mut start = [0; HEADER];
+        receive_all(&*self.stream, &mut [IoSliceMut::new(&mut start)], patience)?;
+        let header = Header::decode(&start)?;
+        self.head[..HEADER].copy_from_slice(&start);
+        let rest = &mut self.head[HEADER..HEADER + header.records_len()];
+        receive_all(&*self.stream, &mut [IoSliceMut::new(rest)], Self::patience())?;
+        self.records.clear();
+        self.records.extend(header.records(&self.head[..])?);
+        if header.pages != if header.kind == Kind::Write { header.count } else { 0 } {
+            return Err(senseless("pages without records"));
+        }
+        Ok(header)
+    }
+
+    fn greet(&mut self, header: Header) -> io::Result<()> {
+        let [hello] = self.records[..] else { return Err(senseless("a hello without a name")) };
+        let (name, lease_ms) = of_hello(hello);
+        match self.node.seat(name, lease_ms) {
+            Ok(seat) => {
+                let epoch = seat.pool.epoch;
+                self.seat = Some(seat);
+                let vitals = self.node.vitals().record();
+                self.reply(Header { epoch, ..header.reply() }, &[vitals])
+            }
+            Err(code) => {
+                self.reply(Header { code, ..header.reply() }, &[])?;
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+        }
+    }
+
+    /// Sends a reply without pages.
+    fn reply(&mut self, header: Header, records: &[Record]) -> io::Result<()> {
+        let flags = if self.node.is_draining() { DRAINING } else { 0 };
+        let len = Header { flags, ..header }.encode(records, &mut self.head[..]);
+        let mut parts = [IoSlice::new(&self.head[..len])];
+        send_all(&*self.stream, &mut parts, Self::patience(), || Ok(()))
+    }
+
+    fn read(&mut self, header: Header) -> io::Result<()> {
+        let node = Arc::clone(&self.node);
+        let Some(seat) = &self.seat else { return Ok(()) };
+        let mut pinned: Vec<Pinned<'_>> = Vec::with_capacity(MOST);
+        for record in &mut self.records {
+            match seat.pool.read(&node.frames, record.slot, record.version) {
+                Ok(page) => {
+                    *record = Record { check: page.check(), code: 0, ..*record };
+                    pinned.push(page);
+                }
+                Err(code) => record.code = u32::from(code as u16),
+            }
+        }
+        let missed = self.records.len() - pinned.len();
+        Counters::add(&node.counters.pages_read, pinned.len() as u64);
+        Counters::add(&node.counters.pages_missed, missed as u64);
+        let flags = if node.is_draining() { DRAINING } else { 0 };
+        let reply = Header { flags, pages: pinned.len() as u16, ..header.reply() };
+        let len = reply.encode(&self.records, &mut self.head[..]);
+        let mut parts = Vec::with_capacity(1 + MOST);
+        parts.push(IoSlice::new(&self.head[..len]));
+        parts.extend(pinned.iter().map(|page| IoSlice::new(page.bytes())));
+        send_all(&*self.stream, &mut parts, Self::patience(), || Ok(()))
+    }
+
+    /// Takes pages straight into frames, or aside where there are none.
+    fn write(&mut self, header: Header) -> io::Result<()> {
+        let node = Arc::clone(&self.node);
+        let count = self.records.len();
+        let mut blanks: Vec<_> = (0..count).map_while(|_| node.frames.take()).collect();
+        self.scratch.resize((count - blanks.len()) * PAGE, 0);
+        let mut parts: Vec<_> =
+            blanks.iter_mut().map(|blank| IoSliceMut::new(blank.bytes())).collect();
+        parts.extend(self.scratch.chunks_exact_mut(PAGE).map(IoSliceMut::new));
+        receive_all(&*self.stream, &mut parts, Self::patience())?;
+        drop(parts);
+        let Some(seat) = &self.seat else { return Ok(()) };
+        if seat.pool.epoch != header.epoch {
+            return self.reply(Header { code: Code::OtherEpoch, ..header.reply() }, &[]);
+        }
+        let mut left = [Record::default(); MOST];
+        let mut failed = 0;
+        let mut fail = |record: &Record, code: Code| {
+            left[failed] = Record { code: u32::from(code as u16), ..*record };
+            failed += 1;
+            let counters = &node.counters;
+            let counter = match code {
+                Code::Damaged => &counters.pages_damaged,
+                _ => &counters.pages_refused,
+            };
+            Counters::add(counter, 1);
+        };
+        let aside = blanks.len();
+        for (record, mut blank) in self.records.iter().zip(blanks) {
+            let put = (record.slot, record.version, record.check);
+            if page_check(blank.bytes()) != record.check {
+                fail(record, Code::Damaged);
+            } else if let Err(code) = seat.pool.write(&node.frames, put, blank) {
+                fail(record, code);
+            }
+        }
+        for (record, page) in self.records[aside..].iter().zip(self.scratch.chunks_exact(PAGE)) {
+            let put = (record.slot, record.version, record.check);
+            if page_check(page) != record.check {
+                fail(record, Code::Damaged);
+            } else if let Err(code) = seat.pool.rewrite(&node.frames, put, page) {
+                fail(record, code);
+            }
+        }
+        Counters::add(&node.counters.pages_written, (count - failed) as u64);
+        self.reply(header.reply(), &left[..failed])
+    }
+
+    fn free(&mut self, header: Header) -> io::Result<()> {
+        let Some(seat) = &self.seat else { return Ok(()) };
+        for record in &self.records {
+            let slots = record.slot..record.slot.saturating_add(record.check.into());
+            seat.pool.free(&self.node.frames, slots, record.version);
+        }
+        self.reply(header.reply(), &[])
+    }
+}
+
+fn senseless(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+const _: () = assert!(MOST_HEAD == HEADER + MOST * RECORD);

@@ -1,0 +1,139 @@
+//! What carries messages across a network.
+
+use std::io::{self, IoSlice, IoSliceMut};
+
+use farside_os::thread::now_ns;
+
+mod tcp;
+
+pub use tcp::{Tcp, TcpListening};
+
+/// What a thread waits for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Something to receive.
+    Receive,
+    /// Room to send, or something to receive.
+    Send,
+}
+
+/// A connection. One thread may send while another receives; no call waits but [`wait`](Self::wait).
+pub trait Stream: Send + Sync {
+    /// Sends as much of `parts` as goes; returns how many bytes.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] if nothing goes now; anything else ends the connection.
+    fn send(&self, parts: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// Puts what has arrived into `parts`; returns how many bytes. 0 says that the other side hung up.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    fn receive(&self, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize>;
+
+    /// Waits for what the thread is interested in, until the monotonic clock shows `until` nanoseconds at the latest.
+    fn wait(&self, interest: Interest, until: u64);
+
+    /// Ends the connection for both sides; whoever waits goes on.
+    fn shut(&self);
+}
+
+/// How long a thread waits for the other side.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// So many nanoseconds it looks again and again, because to wake up takes longer than most answers.
+    pub spin_ns: u64,
+    /// When the monotonic clock shows this, it gives up.
+    pub until: u64,
+}
+
+impl Patience {
+    /// Looks again and again from now on for `spin_ns`, and waits for `wait_ns` in all.
+    pub fn from_now(spin_ns: u64, wait_ns: u64) -> Self {
+        Self { spin_ns, until: now_ns().saturating_add(wait_ns) }
+    }
+}
+
+/// Receives until `parts` are full.
+///
+/// # Errors
+/// [`io::ErrorKind::TimedOut`] if that takes too long, [`io::ErrorKind::UnexpectedEof`] if the other side hung up.
+/// Either way what has arrived so far is lost.
+pub fn receive_all(
+    stream: &dyn Stream,
+    mut parts: &mut [IoSliceMut<'_>],
+    patience: Patience,
+) -> io::Result<()> {
+    let mut spin = Spin::new(patience);
+    while parts.iter().any(|part| !part.is_empty()) {
+        match stream.receive(parts) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(done) => {
+                IoSliceMut::advance_slices(&mut parts, done);
+                spin = Spin::new(patience);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                spin.pause(stream, Interest::Receive)?
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Sends all of `parts`; calls `stuck` whenever nothing goes, since the other side may wait for this one to receive.
+///
+/// # Errors
+/// As [`receive_all`]; and those of `stuck`.
+pub fn send_all(
+    stream: &dyn Stream,
+    mut parts: &mut [IoSlice<'_>],
+    patience: Patience,
+    mut stuck: impl FnMut() -> io::Result<()>,
+) -> io::Result<()> {
+    let mut spin = Spin::new(patience);
+    while parts.iter().any(|part| !part.is_empty()) {
+        match stream.send(parts) {
+            Ok(done) => IoSlice::advance_slices(&mut parts, done),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                stuck()?;
+                spin.pause(stream, Interest::Send)?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A wait that begins with looking again and again.
+#[derive(Debug)]
+pub struct Spin {
+    until: u64,
+    spin_until: u64,
+}
+
+impl Spin {
+    /// Begins to wait.
+    pub fn new(patience: Patience) -> Self {
+        let Patience { spin_ns, until } = patience;
+        let spin_until = if spin_ns == 0 { 0 } else { now_ns().saturating_add(spin_ns) };
+        Self { until, spin_until }
+    }
+
+    /// Lets some time pass.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::TimedOut`] if none is left.
+    pub fn pause(&mut self, stream: &dyn Stream, interest: Interest) -> io::Result<()> {
+        let now = now_ns();
+        if now >= self.until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        if now < self.spin_until {
+            std::hint::spin_loop();
+        } else {
+            stream.wait(interest, self.until);
+        }
+        Ok(())
+    }
+}
