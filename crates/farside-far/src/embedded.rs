@@ -1,16 +1,16 @@
 //! The embedded node: a child process that owns the memory, which this side reads and writes directly.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use farside_os::OsError;
 use farside_os::memory::{self, PAGE};
-use farside_os::socket::{self, Received};
+use farside_os::socket;
 use farside_os::thread::wait_until;
 use farside_wire::orders::{self, MOST_PAGES, Work};
-use farside_wire::pool::{Block, LEN, Message, UNIT};
+use farside_wire::pool::{Block, Message, UNIT};
 
+use crate::keeper::Keeper;
 use crate::moving::Moving;
 use crate::slots::{RAW_UNITS, Slots};
 use crate::{Compression, FarError, FarStore, FarUrl, Link, Moved, Mover, Order, Ticket};
@@ -43,37 +43,23 @@ pub struct Embedded {
     moving: OnceLock<Moving>,
     /// In a forked child, whose pages the parent's mover does not move.
     left_to_parent: AtomicBool,
-    socket: Mutex<OwnedFd>,
-    socket_raw: AtomicI32,
+    keeper: Keeper,
 }
 
 impl Embedded {
     /// Takes up the connection to the node, for a far region of `pages` pages.
     pub fn connect(socket: OwnedFd, url: &FarUrl, pages: u64) -> Result<Self, FarError> {
         let FarUrl::Embedded { latency_ns, bits_per_second, compression } = *url;
-        let mut bytes = [0; LEN];
-        let Received { len, descriptors } = socket::receive(socket.as_fd(), &mut bytes)?;
-        let [data, refs, map] = match (Message::decode(&bytes[..len]), descriptors) {
-            (Ok(Message::Pool), [Some(data), Some(refs), Some(map), None]) => [data, refs, map],
-            (Ok(Message::Refused { reason }), _) => {
-                return Err(FarError::Os(OsError {
-                    call: "attach",
-                    subject: NODE,
-                    errno: reason as i32,
-                }));
-            }
-            _ => return Err(FarError::NodeLost),
-        };
+        let (keeper, data, slots) = Keeper::join(socket, pages)?;
         Ok(Self {
             data,
-            slots: Slots::new(pages, refs.as_fd(), map)?,
+            slots,
             link: Link::new(latency_ns, bits_per_second),
             compression,
             lost: AtomicBool::new(false),
             moving: OnceLock::new(),
             left_to_parent: AtomicBool::new(false),
-            socket_raw: AtomicI32::new(socket.as_raw_fd()),
-            socket: Mutex::new(socket),
+            keeper,
         })
     }
 
@@ -200,7 +186,7 @@ impl FarStore for Embedded {
     fn begin_read(&self, first: u64, count: u32) -> Result<Ticket, FarError> {
         self.check()?;
         let ready_at = self.link.request(count as usize * PAGE);
-        Ok(Ticket { first, count, ready_at })
+        Ok(Ticket { first, count, ready_at, call: 0 })
     }
 
     fn finish_read(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError> {
@@ -276,7 +262,7 @@ impl FarStore for Embedded {
             return Ok(false);
         }
         if self.moving.get().is_none() {
-            let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+            let socket = self.keeper.socket();
             let tell = |orders: BorrowedFd<'_>| {
                 socket::send(socket.as_fd(), &Message::Orders.encode(), &[orders, uffd])
             };
@@ -306,21 +292,13 @@ impl FarStore for Embedded {
     }
 
     fn after_fork_in_child(&self, link: OwnedFd) -> Result<(), FarError> {
-        let map = self.slots.after_fork_in_child()?;
-        let mut bytes = [0; LEN];
-        let len = socket::receive(link.as_fd(), &mut bytes)?.len;
-        if Message::decode(&bytes[..len]) != Ok(Message::Joined) {
-            return Err(FarError::NodeLost);
-        }
-        socket::send(link.as_fd(), &Message::Map.encode(), &[map.as_fd()])?;
-        self.socket_raw.store(link.as_raw_fd(), Ordering::Release);
-        *self.socket.lock().unwrap_or_else(PoisonError::into_inner) = link;
+        self.keeper.rejoin(link, &self.slots)?;
         self.left_to_parent.store(true, Ordering::Release);
         Ok(())
     }
 
     fn link(&self) -> RawFd {
-        self.socket_raw.load(Ordering::Acquire)
+        self.keeper.raw()
     }
 
     fn mark_lost(&self) {

@@ -1,13 +1,16 @@
 //! The far store: the client side of one or more memory nodes.
 
 mod embedded;
+mod keeper;
 mod link;
 mod moving;
+pub mod remote;
 mod slots;
 mod store;
 mod url;
 
 pub use embedded::Embedded;
 pub use link::Link;
-pub use store::{FarError, FarStore, Moved, Mover, Order, Ticket};
+pub use remote::Remote;
+pub use store::{FarError, FarStore, Health, Moved, Mover, Order, Ticket};
 pub use url::{BadUrl, Compression, FarUrl};

@@ -12,8 +12,10 @@ pub struct Ticket {
     pub first: u64,
     /// Pages in the run.
     pub count: u32,
-    /// When the data will be there, in nanoseconds of the monotonic clock; 0 if it is there.
+    /// When the data will be there, in nanoseconds of the monotonic clock; 0 if that is not known.
     pub ready_at: u64,
+    /// What the store knows it by.
+    pub call: u32,
 }
 
 /// Why the far store cannot do what it was asked.
@@ -25,6 +27,12 @@ pub enum FarError {
     /// The node has no room.
     #[error("the memory node is full")]
     Full,
+    /// No node has the page any more.
+    #[error("no memory node has page {0} any more: all copies are lost")]
+    Lost(u64),
+    /// A node does not answer at the start: its place among the nodes of the run.
+    #[error("memory node {} cannot be reached", .0 + 1)]
+    Unreachable(usize),
     /// A page was asked for that was never stored.
     #[error("page {0} is not in the far store")]
     Missing(u64),
@@ -78,6 +86,17 @@ pub trait FarStore: Send + Sync {
         None
     }
 
+    /// Does what is due beside reading and writing, which takes milliseconds at most; whether there will be more. Called
+    /// every few milliseconds.
+    fn tend(&self) -> bool {
+        false
+    }
+
+    /// What has been seen of nodes that do not do what they should.
+    fn health(&self) -> Health {
+        Health::default()
+    }
+
     /// Number of pages stored for this process.
     fn held(&self) -> u64;
 
@@ -95,6 +114,21 @@ pub trait FarStore: Send + Sync {
 
     /// Takes note that the node is gone: every further call fails.
     fn mark_lost(&self);
+}
+
+/// What has been seen of nodes that do not do what they should.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Reads that were sent to another node because the first did not answer in time.
+    pub hedged_reads: u64,
+    /// Pages that came back other than they were stored.
+    pub damaged_pages: u64,
+    /// Copies that nodes lost.
+    pub lost_copies: u64,
+    /// Copies made because there were too few.
+    pub repaired_copies: u64,
+    /// Pages stored with fewer copies than there should be.
+    pub degraded_pages: u64,
 }
 
 /// An order to move pages.

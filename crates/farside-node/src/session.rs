@@ -79,21 +79,22 @@ impl Session {
         }
     }
 
-    fn patience() -> Patience {
-        Patience::from_now(0, STALLED_NS)
+    fn patience(&self) -> Patience {
+        Patience::from_now(&*self.stream, 0, STALLED_NS)
     }
 
     /// Header and records of the next request; these are in `records` afterwards.
     fn receive_head(&mut self) -> io::Result<Header> {
         let wait_ns = if self.seat.is_some() { u64::MAX } else { HELLO_NS };
         let spin_ns = self.node.options.spin.as_nanos() as u64;
-        let patience = Patience::from_now(spin_ns, wait_ns);
+        let patience = Patience::from_now(&*self.stream, spin_ns, wait_ns);
         let mut start = [0; HEADER];
         receive_all(&*self.stream, &mut [IoSliceMut::new(&mut start)], patience)?;
         let header = Header::decode(&start)?;
         self.head[..HEADER].copy_from_slice(&start);
+        let patience = self.patience();
         let rest = &mut self.head[HEADER..HEADER + header.records_len()];
-        receive_all(&*self.stream, &mut [IoSliceMut::new(rest)], Self::patience())?;
+        receive_all(&*self.stream, &mut [IoSliceMut::new(rest)], patience)?;
         self.records.clear();
         self.records.extend(header.records(&self.head[..])?);
         if header.pages != if header.kind == Kind::Write { header.count } else { 0 } {
@@ -124,7 +125,7 @@ impl Session {
         let flags = if self.node.is_draining() { DRAINING } else { 0 };
         let len = Header { flags, ..header }.encode(records, &mut self.head[..]);
         let mut parts = [IoSlice::new(&self.head[..len])];
-        send_all(&*self.stream, &mut parts, Self::patience(), || Ok(()))
+        send_all(&*self.stream, &mut parts, self.patience(), || Ok(()))
     }
 
     fn read(&mut self, header: Header) -> io::Result<()> {
@@ -149,7 +150,7 @@ impl Session {
         let mut parts = Vec::with_capacity(1 + MOST);
         parts.push(IoSlice::new(&self.head[..len]));
         parts.extend(pinned.iter().map(|page| IoSlice::new(page.bytes())));
-        send_all(&*self.stream, &mut parts, Self::patience(), || Ok(()))
+        send_all(&*self.stream, &mut parts, self.patience(), || Ok(()))
     }
 
     /// Takes pages straight into frames, or aside where there are none.
@@ -158,19 +159,19 @@ impl Session {
         let count = self.records.len();
         let mut blanks: Vec<_> = (0..count).map_while(|_| node.frames.take()).collect();
         self.scratch.resize((count - blanks.len()) * PAGE, 0);
+        let patience = self.patience();
         let mut parts: Vec<_> =
             blanks.iter_mut().map(|blank| IoSliceMut::new(blank.bytes())).collect();
         parts.extend(self.scratch.chunks_exact_mut(PAGE).map(IoSliceMut::new));
-        receive_all(&*self.stream, &mut parts, Self::patience())?;
+        receive_all(&*self.stream, &mut parts, patience)?;
         drop(parts);
         let Some(seat) = &self.seat else { return Ok(()) };
         if seat.pool.epoch != header.epoch {
             return self.reply(Header { code: Code::OtherEpoch, ..header.reply() }, &[]);
         }
-        let mut left = [Record::default(); MOST];
         let mut failed = 0;
-        let mut fail = |record: &Record, code: Code| {
-            left[failed] = Record { code: u32::from(code as u16), ..*record };
+        let mut fail = |record: &mut Record, code: Code| {
+            record.code = u32::from(code as u16);
             failed += 1;
             let counters = &node.counters;
             let counter = match code {
@@ -180,7 +181,7 @@ impl Session {
             Counters::add(counter, 1);
         };
         let aside = blanks.len();
-        for (record, mut blank) in self.records.iter().zip(blanks) {
+        for (record, mut blank) in self.records.iter_mut().zip(blanks) {
             let put = (record.slot, record.version, record.check);
             if page_check(blank.bytes()) != record.check {
                 fail(record, Code::Damaged);
@@ -188,7 +189,8 @@ impl Session {
                 fail(record, code);
             }
         }
-        for (record, page) in self.records[aside..].iter().zip(self.scratch.chunks_exact(PAGE)) {
+        let rest = self.records[aside..].iter_mut();
+        for (record, page) in rest.zip(self.scratch.chunks_exact(PAGE)) {
             let put = (record.slot, record.version, record.check);
             if page_check(page) != record.check {
                 fail(record, Code::Damaged);
@@ -197,7 +199,10 @@ impl Session {
             }
         }
         Counters::add(&node.counters.pages_written, (count - failed) as u64);
-        self.reply(header.reply(), &left[..failed])
+        let records = std::mem::take(&mut self.records);
+        let replied = self.reply(header.reply(), if failed > 0 { &records } else { &[] });
+        self.records = records;
+        replied
     }
 
     fn free(&mut self, header: Header) -> io::Result<()> {

@@ -20,7 +20,7 @@
 //! |---|---|---|---|---|
 //! | Hello | one: low and high half of the pool's name, 0, lease in ms | | one: bytes the node has in all, and free, 0, lease | |
 //! | Read | slot and version wanted | | one for each, in order | of those whose code is `Done` |
-//! | Write | slot, version, CRC32C | one for each | those that were not stored | |
+//! | Write | slot, version, CRC32C, 0 | one for each | none, or one for each if some were not stored | |
 //! | Free | first slot, version that younger pages are kept from, and in place of the CRC32C the number of slots | | | |
 //! | Ping | | | as of Hello | |
 //!

@@ -136,7 +136,7 @@ impl FarStore for Link {
         while store.open.borrow().contains_key(&ready_at) {
             ready_at += 1;
         }
-        let ticket = Ticket { first, count, ready_at };
+        let ticket = Ticket { first, count, ready_at, call: 0 };
         store.open.borrow_mut().insert(ticket.ready_at, ticket);
         Ok(ticket)
     }

@@ -31,11 +31,16 @@ pub trait Stream: Send + Sync {
     /// As [`send`](Self::send).
     fn receive(&self, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize>;
 
-    /// Waits for what the thread is interested in, until the monotonic clock shows `until` nanoseconds at the latest.
+    /// Waits for what the thread is interested in, until the [clock](Self::now) shows `until` nanoseconds at the latest.
     fn wait(&self, interest: Interest, until: u64);
 
     /// Ends the connection for both sides; whoever waits goes on.
     fn shut(&self);
+
+    /// Nanoseconds of the clock that waits go by.
+    fn now(&self) -> u64 {
+        now_ns()
+    }
 }
 
 /// How long a thread waits for the other side.
@@ -43,14 +48,14 @@ pub trait Stream: Send + Sync {
 pub struct Patience {
     /// So many nanoseconds it looks again and again, because to wake up takes longer than most answers.
     pub spin_ns: u64,
-    /// When the monotonic clock shows this, it gives up.
+    /// When the connection's clock shows this, it gives up.
     pub until: u64,
 }
 
 impl Patience {
     /// Looks again and again from now on for `spin_ns`, and waits for `wait_ns` in all.
-    pub fn from_now(spin_ns: u64, wait_ns: u64) -> Self {
-        Self { spin_ns, until: now_ns().saturating_add(wait_ns) }
+    pub fn from_now(stream: &dyn Stream, spin_ns: u64, wait_ns: u64) -> Self {
+        Self { spin_ns, until: stream.now().saturating_add(wait_ns) }
     }
 }
 
@@ -64,13 +69,13 @@ pub fn receive_all(
     mut parts: &mut [IoSliceMut<'_>],
     patience: Patience,
 ) -> io::Result<()> {
-    let mut spin = Spin::new(patience);
+    let mut spin = Spin::new(stream, patience);
     while parts.iter().any(|part| !part.is_empty()) {
         match stream.receive(parts) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(done) => {
                 IoSliceMut::advance_slices(&mut parts, done);
-                spin = Spin::new(patience);
+                spin = Spin::new(stream, patience);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 spin.pause(stream, Interest::Receive)?
@@ -91,7 +96,7 @@ pub fn send_all(
     patience: Patience,
     mut stuck: impl FnMut() -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut spin = Spin::new(patience);
+    let mut spin = Spin::new(stream, patience);
     while parts.iter().any(|part| !part.is_empty()) {
         match stream.send(parts) {
             Ok(done) => IoSlice::advance_slices(&mut parts, done),
@@ -114,9 +119,9 @@ pub struct Spin {
 
 impl Spin {
     /// Begins to wait.
-    pub fn new(patience: Patience) -> Self {
+    pub fn new(stream: &dyn Stream, patience: Patience) -> Self {
         let Patience { spin_ns, until } = patience;
-        let spin_until = if spin_ns == 0 { 0 } else { now_ns().saturating_add(spin_ns) };
+        let spin_until = if spin_ns == 0 { 0 } else { stream.now().saturating_add(spin_ns) };
         Self { until, spin_until }
     }
 
@@ -125,7 +130,7 @@ impl Spin {
     /// # Errors
     /// [`io::ErrorKind::TimedOut`] if none is left.
     pub fn pause(&mut self, stream: &dyn Stream, interest: Interest) -> io::Result<()> {
-        let now = now_ns();
+        let now = stream.now();
         if now >= self.until {
             return Err(io::ErrorKind::TimedOut.into());
         }

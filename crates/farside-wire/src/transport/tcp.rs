@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 
 use farside_os::thread::now_ns;
 
@@ -30,11 +30,10 @@ impl Tcp {
     /// # Errors
     /// If it does not answer.
     pub fn connect(address: SocketAddr, timeout: std::time::Duration) -> io::Result<Self> {
-        Self::new(TcpStream::connect_timeout(&address, timeout)?)
+        Self::new(out_of_the_way(TcpStream::connect_timeout(&address, timeout)?))
     }
 
-    /// The descriptor.
-    pub fn raw(&self) -> RawFd {
+    fn raw(&self) -> RawFd {
         self.stream.as_raw_fd()
     }
 
@@ -45,6 +44,19 @@ impl Tcp {
     pub fn peer(&self) -> io::Result<SocketAddr> {
         self.stream.peer_addr()
     }
+}
+
+/// Descriptors from this number on are seldom closed by programs that close all that they know of, nor counted on by
+/// those that count on low ones.
+const HIGH: libc::c_int = 800;
+
+/// Gives a descriptor that is opened in the midst of a program a high number.
+fn out_of_the_way(stream: TcpStream) -> TcpStream {
+    // SAFETY: takes no pointers.
+    let high = unsafe { libc::fcntl(stream.as_raw_fd(), libc::F_DUPFD_CLOEXEC, HIGH) };
+    // Where there are no such numbers, the one it has will do.
+    // SAFETY: the new descriptor is nobody else's.
+    if high < 0 { stream } else { unsafe { TcpStream::from_raw_fd(high) } }
 }
 
 /// Tries again what a signal interrupted.

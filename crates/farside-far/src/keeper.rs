@@ -1,0 +1,66 @@
+//! The process beside a run that keeps its tables: which page lies where, and who uses what.
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use farside_os::OsError;
+use farside_os::socket::{self, Received};
+use farside_wire::pool::{LEN, Message};
+
+use crate::FarError;
+use crate::slots::Slots;
+
+const SUBJECT: &str = "the embedded memory node";
+
+/// This process's connection to it.
+pub(crate) struct Keeper {
+    socket: Mutex<OwnedFd>,
+    raw: AtomicI32,
+}
+
+impl Keeper {
+    /// Takes up the connection, for a far region of `pages` pages; returns the memory for pages, too, and the tables.
+    pub fn join(socket: OwnedFd, pages: u64) -> Result<(Self, OwnedFd, Slots), FarError> {
+        let mut bytes = [0; LEN];
+        let Received { len, descriptors } = socket::receive(socket.as_fd(), &mut bytes)?;
+        let [data, refs, map] = match (Message::decode(&bytes[..len]), descriptors) {
+            (Ok(Message::Pool), [Some(data), Some(refs), Some(map), None]) => [data, refs, map],
+            (Ok(Message::Refused { reason }), _) => {
+                return Err(FarError::Os(OsError {
+                    call: "attach",
+                    subject: SUBJECT,
+                    errno: reason as i32,
+                }));
+            }
+            _ => return Err(FarError::NodeLost),
+        };
+        let slots = Slots::new(pages, refs.as_fd(), map)?;
+        let raw = AtomicI32::new(socket.as_raw_fd());
+        Ok((Self { socket: Mutex::new(socket), raw }, data, slots))
+    }
+
+    /// The connection itself.
+    pub fn socket(&self) -> MutexGuard<'_, OwnedFd> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its number.
+    pub fn raw(&self) -> RawFd {
+        self.raw.load(Ordering::Acquire)
+    }
+
+    /// In a forked child: takes up its own connection, with its own tables.
+    pub fn rejoin(&self, link: OwnedFd, slots: &Slots) -> Result<(), FarError> {
+        let map = slots.after_fork_in_child()?;
+        let mut bytes = [0; LEN];
+        let len = socket::receive(link.as_fd(), &mut bytes)?.len;
+        if Message::decode(&bytes[..len]) != Ok(Message::Joined) {
+            return Err(FarError::NodeLost);
+        }
+        socket::send(link.as_fd(), &Message::Map.encode(), &[map.as_fd()])?;
+        self.raw.store(link.as_raw_fd(), Ordering::Release);
+        *self.socket() = link;
+        Ok(())
+    }
+}

@@ -1,0 +1,421 @@
+//! A connection to a memory node: requests go out, replies come back, whoever waits first receives for all.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use farside_os::memory::PAGE;
+use farside_os::thread::{futex_wait, futex_wake};
+use farside_wire::frame::{Code, HEADER, Header, Kind, MOST, MOST_HEAD, Record, Vitals};
+use farside_wire::transport::{Interest, Patience, Spin, Stream, receive_all, send_all};
+
+/// Most requests under way.
+pub const CALLS: usize = 512;
+
+/// The rest of a message that has begun to arrive, or to be sent, takes at most so long.
+const STALLED_NS: u64 = 2_000_000_000;
+
+/// A thread that lets another one receive for it looks after that so often.
+const LOOK_NS: u64 = 1_000_000;
+
+/// Names a request under way.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct CallId(u64);
+
+impl CallId {
+    fn place(self) -> usize {
+        self.0 as usize % CALLS
+    }
+}
+
+/// Why there is no reply.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// Not yet.
+    Late,
+    /// The connection ended: there will be none.
+    Broken,
+    /// Too many requests are under way.
+    Busy,
+}
+
+/// A reply.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// What became of the request.
+    pub code: Code,
+    /// [`DRAINING`](farside_wire::frame::DRAINING).
+    pub flags: u8,
+    /// The epoch of the pool.
+    pub epoch: u64,
+    /// By bits: pages, by their place in the request, that were not read or stored; those of a read whose node sent
+    /// something else than it said are not noticed here.
+    pub failed: u64,
+    /// What became of the first of these.
+    pub failure: Code,
+    /// What the node said of itself, if the reply has one record.
+    pub vitals: Option<Vitals>,
+    /// Pages that were received by another thread, one after the other.
+    parked: Vec<u8>,
+}
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Free,
+    Sent,
+    Done(Reply),
+}
+
+#[derive(Default)]
+struct Call {
+    id: u64,
+    state: State,
+}
+
+/// What has been received of the next message.
+struct Incoming {
+    head: Box<[u8; MOST_HEAD]>,
+    len: usize,
+    /// Pages that nobody wants any more.
+    sink: Box<[u8; PAGE]>,
+}
+
+/// A connection.
+pub struct Line {
+    stream: Box<dyn Stream>,
+    /// How long a thread that waits looks again and again.
+    spin_ns: u64,
+    epoch: AtomicU64,
+    outgoing: Mutex<Box<[u8; MOST_HEAD]>>,
+    incoming: Mutex<Incoming>,
+    calls: Box<[Mutex<Call>]>,
+    free: Mutex<Vec<u16>>,
+    next: AtomicU64,
+    broken: AtomicBool,
+    /// Changes whenever a thread that did not receive itself may have reason to look.
+    changed: AtomicU32,
+    /// Threads that wait for a change.
+    waiting: AtomicU32,
+}
+
+/// Where pages of a read go.
+pub struct Places<'a> {
+    /// Room for a run of pages.
+    pub into: &'a mut [u8],
+    /// By bits: those of the run that the request asks for.
+    pub wanted: u64,
+}
+
+impl Places<'_> {
+    /// Room for those pages of the request, in order, that did not fail.
+    fn parts(&mut self, failed: u64) -> impl Iterator<Item = &mut [u8]> {
+        let wanted = self.wanted;
+        let is_wanted = move |(at, _): &(usize, &mut [u8])| wanted >> at & 1 == 1;
+        let pages = self.into.chunks_exact_mut(PAGE).take(MOST).enumerate().filter(is_wanted);
+        let arrived = move |(place, _): &(usize, (usize, &mut [u8]))| failed >> place & 1 == 0;
+        pages.enumerate().filter(arrived).map(|(_, (_, page))| page)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::TimedOut
+}
+
+impl Line {
+    /// Takes a connection. Nothing may be asked but Hello until [`open`](Self::open) was called.
+    pub fn new(stream: Box<dyn Stream>, spin_ns: u64) -> Self {
+        let calls = (0..CALLS).map(|_| Mutex::default()).collect();
+        let head = || Box::new([0; MOST_HEAD]);
+        let incoming = Incoming { head: head(), len: 0, sink: Box::new([0; PAGE]) };
+        Self {
+            stream,
+            spin_ns,
+            epoch: AtomicU64::new(0),
+            outgoing: Mutex::new(head()),
+            incoming: Mutex::new(incoming),
+            calls,
+            free: Mutex::new((0..CALLS as u16).collect()),
+            next: AtomicU64::new(1),
+            broken: AtomicBool::new(false),
+            changed: AtomicU32::new(0),
+            waiting: AtomicU32::new(0),
+        }
+    }
+
+    /// Requests are about the pool of that epoch.
+    pub fn open(&self, epoch: u64) {
+        self.epoch.store(epoch, Ordering::Release);
+    }
+
+    /// The epoch that requests are about.
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Nanoseconds of the connection's clock.
+    pub fn now(&self) -> u64 {
+        self.stream.now()
+    }
+
+    /// Whether the connection has ended.
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+
+    /// Ends the connection: whoever waits for a reply gets none.
+    pub fn end(&self) {
+        self.broken.store(true, Ordering::Release);
+        self.stream.shut();
+        self.tell_others();
+    }
+
+    fn tell_others(&self) {
+        self.changed.fetch_add(1, Ordering::SeqCst);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            futex_wake(&self.changed, i32::MAX as u32);
+        }
+    }
+
+    /// Sends a request about `records`, with the pages that belong to them.
+    ///
+    /// # Errors
+    /// [`Silence::Broken`] or [`Silence::Busy`].
+    pub fn send(&self, kind: Kind, records: &[Record], pages: &[&[u8]]) -> Result<CallId, Silence> {
+        if self.is_broken() {
+            return Err(Silence::Broken);
+        }
+        let place = lock(&self.free).pop().ok_or(Silence::Busy)?;
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = CallId(turn * CALLS as u64 + u64::from(place));
+        *lock(&self.calls[id.place()]) = Call { id: id.0, state: State::Sent };
+        let header = Header::request(kind, id.0, self.epoch());
+        match self.send_message(Header { pages: pages.len() as u16, ..header }, records, pages) {
+            Ok(()) => Ok(id),
+            Err(_) => {
+                self.end();
+                self.abandon(id);
+                Err(Silence::Broken)
+            }
+        }
+    }
+
+    fn send_message(&self, header: Header, records: &[Record], pages: &[&[u8]]) -> io::Result<()> {
+        let mut head = lock(&self.outgoing);
+        let len = header.encode(records, &mut head[..]);
+        let mut parts: [IoSlice<'_>; 1 + MOST] = std::array::from_fn(|_| IoSlice::new(&[]));
+        parts[0] = IoSlice::new(&head[..len]);
+        for (part, page) in parts[1..].iter_mut().zip(pages) {
+            *part = IoSlice::new(page);
+        }
+        let patience = Patience::from_now(&*self.stream, 0, STALLED_NS);
+        send_all(&*self.stream, &mut parts[..=pages.len()], patience, || {
+            // A node that cannot send does not receive either.
+            match self.incoming.try_lock() {
+                Ok(mut incoming) => self.receive_some(&mut incoming),
+                Err(_) => Ok(()),
+            }
+        })
+    }
+
+    /// Receives all that has arrived.
+    fn receive_some(&self, incoming: &mut Incoming) -> io::Result<()> {
+        let now = Patience { spin_ns: 0, until: 0 };
+        loop {
+            match self.receive_one(incoming, None, now) {
+                Ok(()) => self.tell_others(),
+                Err(error) if is_transient(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Forgets a request; its reply is dropped when it comes.
+    pub fn abandon(&self, id: CallId) {
+        let mut call = lock(&self.calls[id.place()]);
+        if call.id == id.0 {
+            *call = Call::default();
+            drop(call);
+            lock(&self.free).push(id.place() as u16);
+        }
+    }
+
+    /// Waits for a reply until the connection's clock shows `until`; the pages of a read go to `places`.
+    ///
+    /// # Errors
+    /// [`Silence::Late`], and the request is still under way; or [`Silence::Broken`], and it is not.
+    pub fn wait(
+        &self,
+        id: CallId,
+        places: &mut Option<Places<'_>>,
+        until: u64,
+    ) -> Result<Reply, Silence> {
+        let patience = Patience { spin_ns: self.spin_ns, until };
+        loop {
+            let seen = self.changed.load(Ordering::Acquire);
+            if let Some(reply) = self.take(id, places) {
+                return Ok(reply);
+            }
+            if self.is_broken() {
+                self.abandon(id);
+                return Err(Silence::Broken);
+            }
+            match self.incoming.try_lock() {
+                Ok(mut incoming) => {
+                    // Whoever received before may have received this.
+                    if let Some(reply) = self.take(id, places) {
+                        return Ok(reply);
+                    }
+                    let places = places.as_mut().map(|places| (id, places));
+                    let received = self.receive_one(&mut incoming, places, patience);
+                    drop(incoming);
+                    match received {
+                        Ok(()) => self.tell_others(),
+                        Err(error) if is_transient(&error) => {
+                            self.tell_others();
+                            return Err(Silence::Late);
+                        }
+                        Err(_) => self.end(),
+                    }
+                }
+                Err(_) => {
+                    let now = self.now();
+                    if now >= until {
+                        return Err(Silence::Late);
+                    }
+                    self.waiting.fetch_add(1, Ordering::SeqCst);
+                    futex_wait(&self.changed, seen, Some(LOOK_NS.min(until - now)));
+                    self.waiting.fetch_sub(1, Ordering::SeqCst);
+                }
+            }
+        }
+    }
+
+    /// Receives what has arrived of requests that nobody waits for.
+    pub fn sweep(&self) {
+        if let Ok(mut incoming) = self.incoming.try_lock() {
+            let swept = self.receive_some(&mut incoming);
+            drop(incoming);
+            if swept.is_err() {
+                self.end();
+            }
+        }
+    }
+
+    /// The reply, if it has come; the request is over then.
+    fn take(&self, id: CallId, places: &mut Option<Places<'_>>) -> Option<Reply> {
+        let mut call = lock(&self.calls[id.place()]);
+        if call.id != id.0 || !matches!(call.state, State::Done(_)) {
+            return None;
+        }
+        let State::Done(reply) = std::mem::take(&mut *call).state else { return None };
+        drop(call);
+        lock(&self.free).push(id.place() as u16);
+        if let (Some(places), false) = (places, reply.parked.is_empty()) {
+            for (page, parked) in places.parts(reply.failed).zip(reply.parked.chunks_exact(PAGE)) {
+                page.copy_from_slice(parked);
+            }
+        }
+        Some(reply)
+    }
+
+    /// Receives one message. If none has begun to arrive in time, that is [`io::ErrorKind::TimedOut`]; any other error
+    /// ends the connection.
+    fn receive_one(
+        &self,
+        incoming: &mut Incoming,
+        own: Option<(CallId, &mut Places<'_>)>,
+        patience: Patience,
+    ) -> io::Result<()> {
+        let header = self.receive_head(incoming, patience)?;
+        let rest = || Patience::from_now(&*self.stream, 0, STALLED_NS);
+        let stalled = |error: io::Error| {
+            if is_transient(&error) { io::ErrorKind::UnexpectedEof.into() } else { error }
+        };
+        let head = &mut incoming.head[..HEADER + header.records_len()];
+        receive_all(&*self.stream, &mut [IoSliceMut::new(&mut head[HEADER..])], rest())
+            .map_err(stalled)?;
+        let mut reply = reply_of(&header, head)?;
+        let pages = usize::from(header.pages);
+        let is_expected = {
+            let call = lock(&self.calls[header.id as usize % CALLS]);
+            call.id == header.id && matches!(call.state, State::Sent)
+        };
+        let mut parts = [const { None }; MOST];
+        let count = match own {
+            Some((id, places)) if id.0 == header.id && is_expected => {
+                let room = places.parts(reply.failed);
+                parts.iter_mut().zip(room).map(|(part, page)| *part = Some(page)).count()
+            }
+            _ if is_expected => {
+                reply.parked.resize(pages * PAGE, 0);
+                let room = reply.parked.chunks_exact_mut(PAGE);
+                parts.iter_mut().zip(room).map(|(part, page)| *part = Some(page)).count()
+            }
+            _ => pages,
+        };
+        if count != pages {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        if is_expected {
+            let mut slices = [const { None }; MOST];
+            for (slice, part) in slices.iter_mut().zip(parts) {
+                *slice = part.map(IoSliceMut::new);
+            }
+            let mut slices = slices.map(|slice| slice.unwrap_or_else(|| IoSliceMut::new(&mut [])));
+            receive_all(&*self.stream, &mut slices[..pages], rest()).map_err(stalled)?;
+            let mut call = lock(&self.calls[header.id as usize % CALLS]);
+            if call.id == header.id {
+                call.state = State::Done(reply);
+            }
+        } else {
+            for _ in 0..pages {
+                receive_all(&*self.stream, &mut [IoSliceMut::new(&mut incoming.sink[..])], rest())
+                    .map_err(stalled)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn receive_head(&self, incoming: &mut Incoming, patience: Patience) -> io::Result<Header> {
+        let mut spin = Spin::new(&*self.stream, patience);
+        while incoming.len < HEADER {
+            let rest = &mut incoming.head[incoming.len..HEADER];
+            match self.stream.receive(&mut [IoSliceMut::new(rest)]) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(more) => incoming.len += more,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    spin.pause(&*self.stream, Interest::Receive)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        incoming.len = 0;
+        let mut start = [0; HEADER];
+        start.copy_from_slice(&incoming.head[..HEADER]);
+        Ok(Header::decode(&start)?)
+    }
+}
+
+/// What header and records say.
+fn reply_of(header: &Header, head: &[u8]) -> io::Result<Reply> {
+    let Header { code, flags, epoch, .. } = *header;
+    let mut reply = Reply { code, flags, epoch, ..Reply::default() };
+    for (place, record) in header.records(head)?.enumerate() {
+        match header.kind {
+            Kind::Hello | Kind::Ping => reply.vitals = Some(Vitals::of(record)),
+            _ if record.outcome() != Code::Done => {
+                if reply.failed == 0 {
+                    reply.failure = record.outcome();
+                }
+                reply.failed |= 1 << place;
+            }
+            _ => {}
+        }
+    }
+    Ok(reply)
+}

@@ -1,0 +1,286 @@
+//! Memory nodes across a network: pages are spread over them, and kept by several if that is asked for.
+//!
+//! This side decides everything: where a page lies, under which version, and whether what comes back is what was
+//! stored. A node only keeps what it is given. Pages are kept by the numbers of their [slots](crate::slots), so that
+//! renaming pages, and sharing them with a forked process, concerns nobody else.
+
+mod line;
+mod peer;
+mod placement;
+mod reading;
+mod repair;
+mod seals;
+mod writing;
+
+use std::net::SocketAddr;
+use std::os::fd::{OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use farside_os::random;
+use farside_wire::frame::{Kind, MOST, Record};
+use farside_wire::pool::Block;
+
+use crate::keeper::Keeper;
+use crate::slots::{RAW_UNITS, Slots};
+use crate::{FarError, FarStore, Health, Ticket};
+pub use peer::{Network, TcpNetwork};
+use peer::{Peer, Weight};
+use reading::Readings;
+pub use seals::MOST_NODES;
+use seals::Seals;
+
+/// How long things may take.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// A thread that waits for a node looks again and again for so long before it sleeps.
+    pub spin_ns: u64,
+    /// A read that takes longer than this is sent to another node, too, if one has the page.
+    pub hedge_ns: u64,
+    /// A node that does not answer for so long is taken to be gone.
+    pub deadline_ns: u64,
+    /// A connection is to be made within this time.
+    pub connect_ns: u64,
+    /// If no node that has a page can be reached for so long, it is lost.
+    pub patience_ns: u64,
+    /// A node is to keep the pages for so long when it hears nothing of us.
+    pub lease_ns: u64,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            spin_ns: 50_000,
+            hedge_ns: 10_000_000,
+            deadline_ns: 1_000_000_000,
+            connect_ns: 1_000_000_000,
+            patience_ns: 30_000_000_000,
+            lease_ns: 10_000_000_000,
+        }
+    }
+}
+
+/// Nodes, and how they are used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    /// Where they are.
+    pub nodes: Vec<SocketAddr>,
+    /// How many of them are to have each page.
+    pub copies: usize,
+    /// How long things may take.
+    pub timing: Timing,
+}
+
+/// What has been seen of nodes that do not do what they should.
+#[derive(Debug, Default)]
+struct Troubles {
+    /// Reads that were sent to another node because the first did not answer in time.
+    hedged: AtomicU64,
+    /// Pages that came back other than they were stored.
+    damaged: AtomicU64,
+    /// Copies that nodes lost.
+    lost_copies: AtomicU64,
+    /// Copies made because there were too few.
+    repaired: AtomicU64,
+    /// Pages stored with fewer copies than there should be.
+    degraded: AtomicU64,
+}
+
+impl Troubles {
+    fn add(counter: &AtomicU64, count: u64) {
+        counter.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+/// Client side of nodes across a network.
+pub struct Remote {
+    keeper: Keeper,
+    slots: Slots,
+    seals: Seals,
+    peers: Vec<Peer>,
+    network: Box<dyn Network>,
+    copies: usize,
+    timing: Timing,
+    pool: u128,
+    readings: Readings,
+    repair: repair::Progress,
+    troubles: Troubles,
+    lost: AtomicBool,
+    /// In a forked child, which leaves repairs to its parent.
+    is_child: AtomicBool,
+}
+
+/// The slot that a block is.
+fn slot_of(block: Block) -> u64 {
+    u64::from(block.unit / RAW_UNITS)
+}
+
+impl Remote {
+    /// Takes up the connection to the keeper of the run's tables, for a far region of `pages` pages, and connects to
+    /// the nodes.
+    ///
+    /// # Errors
+    /// If a node cannot be reached.
+    pub fn connect(
+        socket: OwnedFd,
+        cluster: &Cluster,
+        network: Box<dyn Network>,
+        pages: u64,
+    ) -> Result<Self, FarError> {
+        let (keeper, _, slots) = Keeper::join(socket, pages)?;
+        let mut name = [0; 16];
+        random::fill(&mut name)?;
+        let peers = cluster.nodes.iter().zip(0..MOST_NODES);
+        let remote = Self {
+            keeper,
+            slots,
+            seals: Seals::new()?,
+            peers: peers.map(|(address, index)| Peer::new(*address, index)).collect(),
+            network,
+            copies: cluster.copies.clamp(1, cluster.nodes.len().clamp(1, MOST_NODES)),
+            timing: cluster.timing,
+            pool: u128::from_le_bytes(name),
+            readings: Readings::new(),
+            repair: repair::Progress::default(),
+            troubles: Troubles::default(),
+            lost: AtomicBool::new(false),
+            is_child: AtomicBool::new(false),
+        };
+        for (index, peer) in remote.peers.iter().enumerate() {
+            peer.connect(&*remote.network, &remote.timing, remote.pool, &remote.seals)
+                .map_err(|_| FarError::Unreachable(index))?;
+        }
+        Ok(remote)
+    }
+
+    fn check(&self) -> Result<(), FarError> {
+        if self.lost.load(Ordering::Acquire) { Err(FarError::NodeLost) } else { Ok(()) }
+    }
+
+    fn now(&self) -> u64 {
+        self.network.now()
+    }
+
+    /// Tells the nodes that what lies in these blocks, which nobody uses any more, can be forgotten.
+    fn forget(&self, blocks: &[Block]) {
+        let bound = self.seals.next_version();
+        let mut runs: Vec<(Record, u16)> = Vec::new();
+        for slot in blocks.iter().map(|block| slot_of(*block)) {
+            let nodes = self.seals.get(slot).0.nodes;
+            self.seals.clear(slot);
+            match runs.last_mut() {
+                Some((run, of)) if run.slot + u64::from(run.check) == slot && *of == nodes => {
+                    run.check += 1;
+                }
+                _ => runs.push((Record { slot, version: bound, check: 1, code: 0 }, nodes)),
+            }
+        }
+        for (index, peer) in self.peers.iter().enumerate() {
+            let mine = runs.iter().filter(|(_, nodes)| nodes >> index & 1 == 1);
+            let mine: Vec<Record> = mine.map(|(run, _)| *run).collect();
+            let Some(line) = peer.line(Weight::Heavy) else { continue };
+            for some in mine.chunks(MOST) {
+                // What a node does not learn of, it forgets with the rest.
+                if let Ok(id) = line.send(Kind::Free, some, &[]) {
+                    line.abandon(id);
+                }
+            }
+            line.sweep();
+        }
+    }
+}
+
+impl FarStore for Remote {
+    fn is_instant(&self) -> bool {
+        false
+    }
+
+    fn expect(&self, page: u64) {
+        self.slots.expect(page);
+    }
+
+    fn begin_read(&self, first: u64, count: u32) -> Result<Ticket, FarError> {
+        self.check()?;
+        self.begin_reading(first, count)
+    }
+
+    fn finish_read(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError> {
+        self.finish_reading(ticket, into)
+    }
+
+    fn write(&self, first: u64, pages: &[u8]) -> Result<(), FarError> {
+        self.check()?;
+        self.store_run(first, pages)
+    }
+
+    fn discard(&self, first: u64, count: u64) -> Result<(), FarError> {
+        if self.slots.held() == 0 {
+            return Ok(());
+        }
+        let mut freed: Vec<Block> =
+            (first..first + count).filter_map(|page| self.slots.clear(page)).collect();
+        freed.sort_unstable_by_key(|block| block.unit);
+        self.forget(&freed);
+        self.slots.recycle(&freed);
+        Ok(())
+    }
+
+    fn rename(&self, from: u64, to: u64, count: u64) -> Result<(), FarError> {
+        for i in 0..count {
+            self.slots.rename(from + i, to + i);
+        }
+        Ok(())
+    }
+
+    fn tend(&self) -> bool {
+        for peer in &self.peers {
+            peer.tend(&*self.network, &self.timing, self.pool, &self.seals);
+        }
+        if !self.is_child.load(Ordering::Relaxed) {
+            self.repair_some();
+        }
+        true
+    }
+
+    fn health(&self) -> Health {
+        let Troubles { hedged, damaged, lost_copies, repaired, degraded } = &self.troubles;
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Health {
+            hedged_reads: of(hedged),
+            damaged_pages: of(damaged),
+            lost_copies: of(lost_copies),
+            repaired_copies: of(repaired),
+            degraded_pages: of(degraded),
+        }
+    }
+
+    fn held(&self) -> u64 {
+        self.slots.held()
+    }
+
+    fn before_fork(&self) -> Result<(), FarError> {
+        self.slots.before_fork()
+    }
+
+    fn after_fork_in_parent(&self, forked: bool) {
+        self.slots.after_fork_in_parent(forked);
+    }
+
+    fn after_fork_in_child(&self, link: OwnedFd) -> Result<(), FarError> {
+        self.is_child.store(true, Ordering::Relaxed);
+        self.keeper.rejoin(link, &self.slots)?;
+        for peer in &self.peers {
+            peer.leave_to_parent();
+            // One that cannot be reached now may be later.
+            let _ = peer.connect(&*self.network, &self.timing, self.pool, &self.seals);
+        }
+        Ok(())
+    }
+
+    fn link(&self) -> RawFd {
+        self.keeper.raw()
+    }
+
+    fn mark_lost(&self) {
+        self.lost.store(true, Ordering::Release);
+    }
+}

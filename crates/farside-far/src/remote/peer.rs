@@ -1,0 +1,237 @@
+//! A memory node across a network, as this side knows it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use farside_wire::frame::{Code, DRAINING, Kind, hello};
+use farside_wire::transport::Stream;
+
+use super::Timing;
+use super::line::{CallId, Line, Reply, Silence};
+use super::seals::Seals;
+
+/// Connects to nodes, and tells the time: what a simulation puts something else in place of.
+pub trait Network: Send + Sync {
+    /// A connection, within `timeout_ns`.
+    ///
+    /// # Errors
+    /// If there is none to be had.
+    fn connect(&self, address: SocketAddr, timeout_ns: u64) -> io::Result<Box<dyn Stream>>;
+
+    /// Nanoseconds of the clock that everything goes by.
+    fn now(&self) -> u64;
+
+    /// Lets some time pass.
+    fn rest(&self, ns: u64);
+}
+
+/// What a request is for: a page that the program waits for does not queue behind others.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// A page that somebody waits for.
+    Light = 0,
+    /// Anything else.
+    Heavy = 1,
+}
+
+/// How long after a node said that it is full it is asked again.
+const FULL_NS: u64 = 100_000_000;
+
+/// How long a node that was slow is left alone if another one will do.
+const SLOW_NS: u64 = 200_000_000;
+
+/// From one attempt to reach a node to the next, at first and at most.
+const RETRY_NS: (u64, u64) = (20_000_000, 1_000_000_000);
+
+/// How often a node is asked how it is.
+const PING_NS: u64 = 1_000_000_000;
+
+/// A node.
+pub struct Peer {
+    address: SocketAddr,
+    /// Its place among the nodes of the run.
+    index: usize,
+    lines: [RwLock<Option<Arc<Line>>>; 2],
+    /// When to try to reach it again, and how long to wait after that.
+    retry: Mutex<(u64, u64)>,
+    ping: Mutex<(u64, Option<CallId>)>,
+    full_until: AtomicU64,
+    slow_until: AtomicU64,
+    draining: AtomicBool,
+}
+
+impl Peer {
+    /// A node that is not connected to.
+    pub fn new(address: SocketAddr, index: usize) -> Self {
+        Self {
+            address,
+            index,
+            lines: Default::default(),
+            retry: Mutex::new((0, RETRY_NS.0)),
+            ping: Mutex::new((0, None)),
+            full_until: AtomicU64::new(0),
+            slow_until: AtomicU64::new(0),
+            draining: AtomicBool::new(false),
+        }
+    }
+
+    /// The connection for requests of that weight, unless it has ended.
+    pub fn line(&self, weight: Weight) -> Option<Arc<Line>> {
+        let line = self.lines[weight as usize].read().unwrap_or_else(PoisonError::into_inner);
+        line.as_ref().filter(|line| !line.is_broken()).map(Arc::clone)
+    }
+
+    /// Whether requests can be sent.
+    pub fn is_up(&self) -> bool {
+        self.line(Weight::Light).is_some() && self.line(Weight::Heavy).is_some()
+    }
+
+    /// Whether new pages may be sent.
+    pub fn takes_pages(&self, now: u64) -> bool {
+        self.is_up()
+            && !self.draining.load(Ordering::Relaxed)
+            && self.full_until.load(Ordering::Relaxed) <= now
+    }
+
+    /// Whether it was slow lately.
+    pub fn is_slow(&self, now: u64) -> bool {
+        self.slow_until.load(Ordering::Relaxed) > now
+    }
+
+    /// It did not answer in time.
+    pub fn note_slow(&self, now: u64) {
+        self.slow_until.store(now + SLOW_NS, Ordering::Relaxed);
+    }
+
+    /// Takes note of what a reply says of the node.
+    pub fn note(&self, reply: &Reply, now: u64) {
+        self.draining.store(reply.flags & DRAINING != 0, Ordering::Relaxed);
+        if reply.failure == Code::Full {
+            self.full_until.store(now + FULL_NS, Ordering::Relaxed);
+        }
+        if reply.code == Code::OtherEpoch {
+            self.hang_up();
+        }
+    }
+
+    /// Ends the connections; new ones will be made.
+    pub fn hang_up(&self) {
+        for line in &self.lines {
+            if let Some(line) = &*line.read().unwrap_or_else(PoisonError::into_inner) {
+                line.end();
+            }
+        }
+    }
+
+    /// In a forked child: the connections are the parent's.
+    pub fn leave_to_parent(&self) {
+        for line in &self.lines {
+            *line.write().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+        *self.ping.lock().unwrap_or_else(PoisonError::into_inner) = (0, None);
+    }
+
+    /// Connects where there is no connection, and notices if the node has lost what it held.
+    ///
+    /// # Errors
+    /// If the node cannot be reached, or will not have us.
+    pub fn connect(
+        &self,
+        network: &dyn Network,
+        timing: &Timing,
+        pool: u128,
+        seals: &Seals,
+    ) -> io::Result<()> {
+        for place in &self.lines {
+            let is_up = |line: &Arc<Line>| !line.is_broken();
+            if place.read().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(is_up) {
+                continue;
+            }
+            let stream = network.connect(self.address, timing.connect_ns)?;
+            let line = Line::new(stream, timing.spin_ns);
+            let lease_ms = (timing.lease_ns / 1_000_000) as u32;
+            let until = network.now() + timing.connect_ns;
+            let id = line.send(Kind::Hello, &[hello(pool, lease_ms)], &[]).map_err(silent)?;
+            let reply = line.wait(id, &mut None, until).map_err(silent)?;
+            if reply.code != Code::Done {
+                return Err(io::Error::other("the memory node takes no more clients"));
+            }
+            let known = seals.epoch(self.index);
+            if known != reply.epoch {
+                seals.change_epoch(self.index, known, reply.epoch);
+            }
+            line.open(reply.epoch);
+            self.note(&reply, network.now());
+            *self.ping.lock().unwrap_or_else(PoisonError::into_inner) = (network.now(), None);
+            *place.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(line));
+        }
+        Ok(())
+    }
+
+    /// Connects again if that is due, and asks the node now and then how it is.
+    pub fn tend(&self, network: &dyn Network, timing: &Timing, pool: u128, seals: &Seals) {
+        let now = network.now();
+        if !self.is_up() {
+            let mut retry = self.retry.lock().unwrap_or_else(PoisonError::into_inner);
+            if now >= retry.0 {
+                let wait = match self.connect(network, timing, pool, seals) {
+                    Ok(()) => RETRY_NS.0,
+                    Err(_) => (retry.1 * 2).min(RETRY_NS.1),
+                };
+                *retry = (network.now() + wait, wait);
+            }
+            return;
+        }
+        let (Some(light), Some(heavy)) = (self.line(Weight::Light), self.line(Weight::Heavy))
+        else {
+            return;
+        };
+        heavy.sweep();
+        let ping = &mut *self.ping.lock().unwrap_or_else(PoisonError::into_inner);
+        match ping.1 {
+            Some(id) => match light.wait(id, &mut None, 0) {
+                Ok(reply) => {
+                    self.note(&reply, now);
+                    ping.1 = None;
+                }
+                Err(Silence::Late) if now < ping.0 + timing.deadline_ns => {}
+                Err(_) => {
+                    ping.1 = None;
+                    self.hang_up();
+                }
+            },
+            None if now >= ping.0 + PING_NS => {
+                *ping = (now, light.send(Kind::Ping, &[], &[]).ok());
+            }
+            None => {}
+        }
+    }
+}
+
+fn silent(silence: Silence) -> io::Error {
+    match silence {
+        Silence::Late => io::ErrorKind::TimedOut.into(),
+        Silence::Broken | Silence::Busy => io::ErrorKind::ConnectionReset.into(),
+    }
+}
+
+/// TCP connections.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct TcpNetwork;
+
+impl Network for TcpNetwork {
+    fn connect(&self, address: SocketAddr, timeout_ns: u64) -> io::Result<Box<dyn Stream>> {
+        let timeout = std::time::Duration::from_nanos(timeout_ns.max(1));
+        Ok(Box::new(farside_wire::transport::Tcp::connect(address, timeout)?))
+    }
+
+    fn now(&self) -> u64 {
+        farside_os::thread::now_ns()
+    }
+
+    fn rest(&self, ns: u64) {
+        farside_os::thread::sleep_ns(ns);
+    }
+}

@@ -1,0 +1,311 @@
+//! Reading: from one node that has the page, and from the next if that does not answer, or answers wrongly.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use farside_os::memory::PAGE;
+use farside_wire::frame::{Code, Kind, MOST, Record, page_check};
+
+use super::line::{CallId, Line, Places, Reply, Silence};
+use super::peer::{Peer, Weight};
+use super::seals::{MOST_NODES, Seal};
+use super::{Remote, Troubles, placement, slot_of};
+use crate::{FarError, Ticket};
+
+/// Reads that can be under way at once; others are done when their end is waited for.
+const READINGS: usize = 1024;
+
+/// How often a node is asked again for a page that came back damaged.
+const TRIES: u32 = 3;
+
+/// A request of a read.
+struct Part {
+    /// Where in the run its pages begin to be counted.
+    at: usize,
+    /// By bits, from there on.
+    wanted: u64,
+    peer: usize,
+    line: Arc<Line>,
+    call: CallId,
+}
+
+/// The reads under way.
+pub struct Readings {
+    parts: Box<[Mutex<Vec<Part>>]>,
+    free: Mutex<Vec<u32>>,
+}
+
+impl Readings {
+    /// None.
+    pub fn new() -> Self {
+        let parts = (0..READINGS).map(|_| Mutex::new(Vec::with_capacity(MOST_NODES))).collect();
+        Self { parts, free: Mutex::new((1..=READINGS as u32).collect()) }
+    }
+
+    fn take(&self) -> Option<u32> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn parts(&self, number: u32) -> MutexGuard<'_, Vec<Part>> {
+        self.parts[number as usize - 1].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give(&self, number: u32) {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+    }
+}
+
+/// Bits for the first `count` pages.
+fn first_bits(count: usize) -> u64 {
+    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+}
+
+/// The numbers of the bits that are set.
+pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (set != 0).then(|| set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(lowest)
+    })
+}
+
+impl Remote {
+    /// Where a page is stored, and how.
+    fn place_of(&self, page: u64) -> Result<(u64, Seal, u64), FarError> {
+        let slot = slot_of(self.slots.block(page).ok_or(FarError::Missing(page))?);
+        let (seal, check) = self.seals.get(slot);
+        Ok((slot, seal, check))
+    }
+
+    /// The node to ask for a page: the best of those that can be asked.
+    fn best(&self, slot: u64, seal: Seal, now: u64) -> Option<usize> {
+        let can = |node: &usize| seal.is_at(*node) && self.peers[*node].is_up();
+        let mut nodes = placement::order(slot, self.peers.len()).filter(can);
+        let first = nodes.next()?;
+        if !self.peers[first].is_slow(now) {
+            return Some(first);
+        }
+        nodes.find(|node| !self.peers[*node].is_slow(now)).or(Some(first))
+    }
+
+    /// Sends for `count` pages.
+    pub(super) fn begin_reading(&self, first: u64, count: u32) -> Result<Ticket, FarError> {
+        let Some(number) = self.readings.take() else {
+            return Ok(Ticket { first, count, ready_at: 0, call: 0 });
+        };
+        let parts = &mut *self.readings.parts(number);
+        let weight = if count == 1 { Weight::Light } else { Weight::Heavy };
+        for at in (0..count as usize).step_by(MOST) {
+            let some = MOST.min(count as usize - at);
+            self.send_part(parts, first + at as u64, (at, some), weight);
+        }
+        Ok(Ticket { first, count, ready_at: 0, call: number })
+    }
+
+    /// Sends for pages from `first` on, which lie `at` the run; what cannot be sent for now is read later.
+    fn send_part(
+        &self,
+        parts: &mut Vec<Part>,
+        first: u64,
+        (at, count): (usize, usize),
+        weight: Weight,
+    ) {
+        let now = self.now();
+        let mut wanted = [0u64; MOST_NODES];
+        let mut records = [Record::default(); MOST];
+        for (i, record) in records[..count].iter_mut().enumerate() {
+            let Ok((slot, seal, _)) = self.place_of(first + i as u64) else { continue };
+            *record = Record { slot, version: seal.version, ..Record::default() };
+            if let Some(node) = self.best(slot, seal, now) {
+                wanted[node] |= 1 << i;
+            }
+        }
+        for (peer, wanted) in wanted.into_iter().enumerate().filter(|(_, wanted)| *wanted != 0) {
+            let Some(line) = self.peers[peer].line(weight) else { continue };
+            let mut asked = [Record::default(); MOST];
+            let count = wanted.count_ones() as usize;
+            for (asked, bit) in asked.iter_mut().zip(bits(wanted)) {
+                *asked = records[bit];
+            }
+            if let Ok(call) = line.send(Kind::Read, &asked[..count], &[]) {
+                parts.push(Part { at, wanted, peer, line, call });
+            }
+        }
+    }
+
+    /// Waits for pages that were sent for, and sees to it that they are those that were stored.
+    pub(super) fn finish_reading(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError> {
+        let reading = (ticket.call != 0).then(|| self.readings.parts(ticket.call));
+        let mut parts = reading.iter().flat_map(|parts| parts.iter()).peekable();
+        let mut result = Ok(());
+        for (chunk, run) in into.chunks_mut(MOST * PAGE).enumerate() {
+            let first = ticket.first + (chunk * MOST) as u64;
+            let mut missing = first_bits(run.len() / PAGE);
+            while let Some(part) = parts.next_if(|part| part.at == chunk * MOST) {
+                missing &= !self.finish_part(part, first, run);
+            }
+            for at in bits(missing) {
+                let page = &mut run[at * PAGE..(at + 1) * PAGE];
+                result = result.and_then(|()| self.read_again(first + at as u64, page));
+            }
+        }
+        if let Some(mut parts) = reading {
+            parts.clear();
+            drop(parts);
+            self.readings.give(ticket.call);
+        }
+        result
+    }
+
+    /// Waits for the reply to a request; returns, by bits, which of its pages have come as they were stored.
+    fn finish_part(&self, part: &Part, first: u64, run: &mut [u8]) -> u64 {
+        let peer = &self.peers[part.peer];
+        let others = self.copies > 1;
+        let wait = if others { self.timing.hedge_ns } else { self.timing.deadline_ns };
+        let mut places = Some(Places { into: &mut run[..], wanted: part.wanted });
+        let until = self.now() + wait;
+        match part.line.wait(part.call, &mut places, until) {
+            Ok(reply) => {
+                peer.note(&reply, self.now());
+                if reply.code != Code::Done {
+                    return 0;
+                }
+                let mut got = 0;
+                for (place, bit) in bits(part.wanted).enumerate() {
+                    let page = &run[bit * PAGE..(bit + 1) * PAGE];
+                    if self.is_right(first + bit as u64, part.peer, (&reply, place), page) {
+                        got |= 1 << bit;
+                    }
+                }
+                got
+            }
+            Err(silence) => {
+                if silence == Silence::Late {
+                    part.line.abandon(part.call);
+                    Troubles::add(&self.troubles.hedged, u64::from(others));
+                    self.note_late(peer, wait);
+                }
+                0
+            }
+        }
+    }
+
+    fn note_late(&self, peer: &Peer, waited: u64) {
+        peer.note_slow(self.now());
+        if waited >= self.timing.deadline_ns {
+            peer.hang_up();
+        }
+    }
+
+    /// Whether a page, at `place` in a node's reply, is what was stored; if not, why is taken note of.
+    fn is_right(
+        &self,
+        page: u64,
+        node: usize,
+        (reply, place): (&Reply, usize),
+        bytes: &[u8],
+    ) -> bool {
+        let Ok((slot, seal, check)) = self.place_of(page) else { return false };
+        if reply.failed >> place & 1 == 1 {
+            // What is damaged may be whole the next time; what is not there will not be.
+            if matches!(reply.failure, Code::Missing | Code::OtherVersion) {
+                self.drop_copy(slot, seal, node);
+            }
+            return false;
+        }
+        let right = u64::from(page_check(bytes)) == check;
+        if !right {
+            Troubles::add(&self.troubles.damaged, 1);
+        }
+        right
+    }
+
+    /// A node does not have a page any more that it should have.
+    fn drop_copy(&self, slot: u64, seal: Seal, node: usize) {
+        if seal.is_at(node) && self.seals.change_node(slot, seal.version, node, false) {
+            Troubles::add(&self.troubles.lost_copies, 1);
+        }
+    }
+
+    /// Reads a page from whatever node has it.
+    fn read_again(&self, page: u64, into: &mut [u8]) -> Result<(), FarError> {
+        let give_up = self.now() + self.timing.patience_ns;
+        let mut tries = [0; MOST_NODES];
+        let mut wait = self.timing.hedge_ns;
+        loop {
+            self.check()?;
+            let (slot, seal, _) = self.place_of(page)?;
+            if seal.nodes == 0 {
+                return Err(FarError::Lost(page));
+            }
+            let can = |node: &usize| seal.is_at(*node) && self.peers[*node].is_up();
+            let nodes = placement::order(slot, self.peers.len()).filter(can);
+            let Some(node) = nodes.min_by_key(|node| tries[*node]) else {
+                if self.now() > give_up {
+                    return Err(FarError::NodeLost);
+                }
+                self.network.rest(1_000_000);
+                continue;
+            };
+            tries[node] += 1;
+            let got = self.read_from(node, page, (slot, seal), into, wait);
+            match got {
+                Some(true) => return Ok(()),
+                // It was damaged, again and again: not on its way, but where it lies.
+                Some(false) if tries[node] >= TRIES => self.drop_copy(slot, seal, node),
+                _ => {}
+            }
+            wait = (wait * 2).min(self.timing.deadline_ns);
+        }
+    }
+
+    /// Reads a page from one node; whether it is what was stored, if it came.
+    fn read_from(
+        &self,
+        node: usize,
+        page: u64,
+        (slot, seal): (u64, Seal),
+        into: &mut [u8],
+        wait: u64,
+    ) -> Option<bool> {
+        let peer = &self.peers[node];
+        let line = peer.line(Weight::Light)?;
+        let record = Record { slot, version: seal.version, ..Record::default() };
+        let call = line.send(Kind::Read, &[record], &[]).ok()?;
+        let mut places = Some(Places { into: &mut into[..], wanted: 1 });
+        match line.wait(call, &mut places, self.now() + wait) {
+            Ok(reply) => {
+                peer.note(&reply, self.now());
+                let came = reply.code == Code::Done && reply.failed == 0;
+                let right =
+                    reply.code == Code::Done && self.is_right(page, node, (&reply, 0), into);
+                came.then_some(right)
+            }
+            Err(Silence::Late) => {
+                line.abandon(call);
+                self.note_late(peer, wait);
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// Reads what a node has in a slot, for a repair; whether it is what was stored.
+    pub(super) fn read_copy(&self, node: usize, slot: u64, into: &mut [u8]) -> Option<(Seal, u64)> {
+        let peer = &self.peers[node];
+        let (seal, check) = self.seals.get(slot);
+        let line = peer.line(Weight::Heavy)?;
+        let record = Record { slot, version: seal.version, ..Record::default() };
+        let call = line.send(Kind::Read, &[record], &[]).ok()?;
+        let mut places = Some(Places { into: &mut into[..], wanted: 1 });
+        match line.wait(call, &mut places, self.now() + self.timing.deadline_ns) {
+            Ok(reply) if reply.code == Code::Done && reply.failed == 0 => {
+                (u64::from(page_check(into)) == check).then_some((seal, check))
+            }
+            Ok(_) => None,
+            Err(_) => {
+                line.abandon(call);
+                None
+            }
+        }
+    }
+}

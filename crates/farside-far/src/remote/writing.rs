@@ -1,0 +1,234 @@
+//! Writing: a page is stored once as many nodes have it as there should be.
+
+use std::sync::Arc;
+
+use farside_os::memory::PAGE;
+use farside_wire::frame::{Code, Kind, MOST, Record, page_check};
+use farside_wire::pool::Block;
+
+use super::line::{CallId, Line, Silence};
+use super::peer::Weight;
+use super::reading::bits;
+use super::seals::{MOST_NODES, Seal};
+use super::{Remote, Troubles, placement, slot_of};
+use crate::FarError;
+use crate::slots::RAW_UNITS;
+
+/// How long a writer rests before it tries again to find a node that has room.
+const REST_NS: u64 = 2_000_000;
+
+/// How often a page that was damaged on its way is sent again.
+const TRIES: u32 = 8;
+
+/// Pages on their way to nodes.
+struct Batch<'a> {
+    pages: &'a [u8],
+    records: [Record; MOST],
+    count: usize,
+    /// By page: the nodes that have it, and those that will not take it.
+    stored: [u16; MOST],
+    refused: [u16; MOST],
+    is_full: bool,
+}
+
+impl Batch<'_> {
+    fn page(&self, at: usize) -> &[u8] {
+        &self.pages[at * PAGE..(at + 1) * PAGE]
+    }
+}
+
+/// A request of a batch.
+struct Sending {
+    peer: usize,
+    wanted: u64,
+    line: Arc<Line>,
+    call: CallId,
+}
+
+impl Remote {
+    /// Stores a run of pages.
+    pub(super) fn store_run(&self, first: u64, pages: &[u8]) -> Result<(), FarError> {
+        let mut first = first;
+        for some in pages.chunks(MOST * PAGE) {
+            self.store_some(first, some)?;
+            first += (some.len() / PAGE) as u64;
+        }
+        Ok(())
+    }
+
+    /// Stores up to [`MOST`] pages.
+    fn store_some(&self, first: u64, pages: &[u8]) -> Result<(), FarError> {
+        let count = pages.len() / PAGE;
+        let mut blocks = [(Block { unit: 0, units: RAW_UNITS }, false); MOST];
+        self.find_room(first, &mut blocks[..count])?;
+        let version = self.seals.take_versions(count as u64);
+        let mut records = [Record::default(); MOST];
+        for (at, page) in pages.chunks_exact(PAGE).enumerate() {
+            let slot = slot_of(blocks[at].0);
+            let check = page_check(page);
+            records[at] = Record { slot, version: version + at as u64, check, code: 0 };
+        }
+        let (stored, refused, is_full) = ([0; MOST], [0; MOST], false);
+        let mut batch = Batch { pages, records, count, stored, refused, is_full };
+        let result = self.send_copies(&mut batch);
+        for at in 0..count {
+            let (block, fresh) = blocks[at];
+            let Record { slot, version, check, .. } = batch.records[at];
+            let nodes = batch.stored[at];
+            if nodes == 0 {
+                // What the page held before is still there, if it was stored.
+                if fresh {
+                    self.slots.recycle(&[block]);
+                }
+                continue;
+            }
+            self.seals.set(slot, Seal { version, nodes }, check.into());
+            if fresh {
+                self.slots.set(first + at as u64, block);
+            }
+        }
+        result
+    }
+
+    /// Finds slots for pages from `first` on; says which of them nobody had before.
+    fn find_room(&self, first: u64, blocks: &mut [(Block, bool)]) -> Result<(), FarError> {
+        let mut at = 0;
+        while at < blocks.len() {
+            let own = |at: usize| self.slots.writable_block(first + at as u64, RAW_UNITS);
+            if let Some(block) = own(at) {
+                blocks[at] = (block, false);
+                at += 1;
+                continue;
+            }
+            let run = 1 + (at + 1..blocks.len()).take_while(|at| own(*at).is_none()).count();
+            let block = self.slots.allocate_run(run as u32, RAW_UNITS)?;
+            for i in 0..run {
+                let unit = block.unit + i as u32 * RAW_UNITS;
+                blocks[at + i] = (Block { unit, units: RAW_UNITS }, true);
+            }
+            at += run;
+        }
+        Ok(())
+    }
+
+    /// Sends pages until enough nodes have each. If there are too few nodes, at least one has each.
+    fn send_copies(&self, batch: &mut Batch<'_>) -> Result<(), FarError> {
+        let give_up = self.now() + self.timing.patience_ns;
+        let mut tries = 0;
+        loop {
+            self.check()?;
+            let sending = self.send_round(batch);
+            if sending.is_empty() {
+                let none = |at: &usize| batch.stored[*at] == 0;
+                let Some(_) = (0..batch.count).find(none) else {
+                    let few = |at: &usize| (batch.stored[*at].count_ones() as usize) < self.copies;
+                    let degraded = (0..batch.count).filter(few).count();
+                    Troubles::add(&self.troubles.degraded, degraded as u64);
+                    return Ok(());
+                };
+                if self.now() > give_up {
+                    return Err(if batch.is_full { FarError::Full } else { FarError::NodeLost });
+                }
+                // The program waits until there is room, or a node can be reached again.
+                self.network.rest(REST_NS);
+                batch.refused = [0; MOST];
+                tries = 0;
+                continue;
+            }
+            tries += 1;
+            for sending in sending {
+                self.finish_sending(batch, &sending, tries >= TRIES);
+            }
+        }
+    }
+
+    /// Sends each page that too few nodes have to as many more, if there are such.
+    fn send_round(&self, batch: &mut Batch<'_>) -> Vec<Sending> {
+        let now = self.now();
+        let mut wanted = [0u64; MOST_NODES];
+        for at in 0..batch.count {
+            let slot = batch.records[at].slot;
+            let lacking = self.copies.saturating_sub(batch.stored[at].count_ones() as usize);
+            let tried = batch.stored[at] | batch.refused[at];
+            let can = |node: &usize| tried >> node & 1 == 0 && self.peers[*node].takes_pages(now);
+            for node in placement::order(slot, self.peers.len()).filter(can).take(lacking) {
+                wanted[node] |= 1 << at;
+            }
+        }
+        let mut all = Vec::new();
+        for (peer, wanted) in wanted.into_iter().enumerate().filter(|(_, wanted)| *wanted != 0) {
+            let sent = self.peers[peer].line(Weight::Heavy).and_then(|line| {
+                let mut records = [Record::default(); MOST];
+                let mut pages = [&[][..]; MOST];
+                let count = wanted.count_ones() as usize;
+                for (place, at) in bits(wanted).enumerate() {
+                    records[place] = batch.records[at];
+                    pages[place] = batch.page(at);
+                }
+                let call = line.send(Kind::Write, &records[..count], &pages[..count]).ok()?;
+                Some(Sending { peer, wanted, line, call })
+            });
+            match sent {
+                Some(sending) => all.push(sending),
+                None => bits(wanted).for_each(|at| batch.refused[at] |= 1 << peer),
+            }
+        }
+        all
+    }
+
+    fn finish_sending(&self, batch: &mut Batch<'_>, sending: &Sending, last_try: bool) {
+        let Sending { peer: node, wanted, line, call } = sending;
+        let peer = &self.peers[*node];
+        let until = self.now() + self.timing.deadline_ns;
+        let (failed, failure) = match line.wait(*call, &mut None, until) {
+            Ok(reply) => {
+                peer.note(&reply, self.now());
+                if reply.code == Code::Done {
+                    (reply.failed, reply.failure)
+                } else {
+                    (u64::MAX, reply.code)
+                }
+            }
+            Err(silence) => {
+                if silence == Silence::Late {
+                    line.abandon(*call);
+                    peer.note_slow(until);
+                    peer.hang_up();
+                }
+                (u64::MAX, Code::Missing)
+            }
+        };
+        for (place, at) in bits(*wanted).enumerate() {
+            let bit = 1 << node;
+            match failed >> place & 1 == 1 {
+                false => batch.stored[at] |= bit,
+                // It is sent again.
+                true if failure == Code::Damaged && !last_try => {
+                    Troubles::add(&self.troubles.damaged, 1);
+                }
+                true => {
+                    batch.is_full |= failure == Code::Full;
+                    batch.refused[at] |= bit;
+                }
+            }
+        }
+    }
+
+    /// Gives a node a copy of a page, for a repair; whether it took it.
+    pub(super) fn write_copy(&self, node: usize, (slot, version): (u64, u64), page: &[u8]) -> bool {
+        let peer = &self.peers[node];
+        let Some(line) = peer.line(Weight::Heavy) else { return false };
+        let record = Record { slot, version, check: page_check(page), code: 0 };
+        let Ok(call) = line.send(Kind::Write, &[record], &[page]) else { return false };
+        match line.wait(call, &mut None, self.now() + self.timing.deadline_ns) {
+            Ok(reply) => {
+                peer.note(&reply, self.now());
+                reply.code == Code::Done && reply.failed == 0
+            }
+            Err(_) => {
+                line.abandon(call);
+                false
+            }
+        }
+    }
+}
