@@ -93,8 +93,7 @@ enum Verb {
     Export(export::ExportArguments),
     /// Measure this machine, and what Farside makes of it.
     Bench(bench::BenchArgs),
-    /// Serve far pages; started by `farside run`.
-    #[command(hide = true)]
+    /// Keep pages for programs on other machines, or this one.
     Node(node::Arguments),
     /// Print the completions for a shell.
     Completions {
@@ -115,9 +114,16 @@ struct RunArguments {
     /// percentage of its peak footprint (25%).
     #[arg(long, value_name = "SIZE|PERCENT")]
     local: Option<String>,
-    /// Where far pages lie.
+    /// Where far pages lie: embedded:[latency=5us,...], or tcp://HOST[:PORT] of a `farside node`. Given several times,
+    /// pages are spread over the nodes.
     #[arg(long, value_name = "URL")]
-    far: Option<String>,
+    far: Vec<String>,
+    /// How many memory nodes keep each page.
+    #[arg(long, value_name = "N")]
+    copies: Option<String>,
+    /// Let pages travel to other machines unprotected.
+    #[arg(long)]
+    insecure: bool,
     /// Most pages that a fault fetches besides its own.
     #[arg(long, value_name = "N")]
     readahead: Option<String>,
@@ -185,11 +191,13 @@ fn run_help() -> String {
     let defaults = Settings::default();
     format!(
         "Far memory:\n  embedded:[latency=5us,bandwidth=25gbit,compress=lz4]\n                 \
-         a memory node on this machine, with an injected network (default: embedded:)\n\n\
+         a memory node on this machine, with an injected network (default: embedded:)\n  \
+         tcp://HOST[:PORT],...[?copies=N&deadline=1s&patience=30s&lease=10s&hedge=10ms&spin=50us]\n                 \
+         memory nodes, each a `farside node`; pages are spread over them\n\n\
          Replacement policies:\n{}\n\
          Prefetchers:\n{}\n\
          Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR,\n\
-         FARSIDE_READAHEAD, FARSIDE_REPLACEMENT, FARSIDE_PREFETCH, FARSIDE_EXACT_PREFETCH,\n\
+         FARSIDE_COPIES, FARSIDE_INSECURE, FARSIDE_READAHEAD, FARSIDE_REPLACEMENT, FARSIDE_PREFETCH, FARSIDE_EXACT_PREFETCH,\n\
          FARSIDE_FRAMES, FARSIDE_STATS, FARSIDE_QUIET, FARSIDE_PROGRESS), else from the file named by\n\
          --config or FARSIDE_CONFIG, whose keys are the names of the options.\n\n\
          Exit codes:\n  2    the command line or a setting makes no sense; nothing was started\n  \
@@ -201,6 +209,11 @@ fn run_help() -> String {
     )
 }
 
+/// URLs as one text.
+fn all(urls: &[String]) -> Option<String> {
+    (!urls.is_empty()).then(|| urls.join(" "))
+}
+
 impl RunArguments {
     fn layer(&self) -> Layer {
         let given = |text: &Option<String>, option| {
@@ -209,7 +222,9 @@ impl RunArguments {
         let switch = |on: bool, option| given(&on.then(|| "1".to_owned()), option);
         Layer {
             local: given(&self.local, "--local"),
-            far: given(&self.far, "--far"),
+            far: given(&all(&self.far), "--far"),
+            copies: given(&self.copies, "--copies"),
+            insecure: switch(self.insecure, "--insecure"),
             readahead: given(&self.readahead, "--readahead"),
             replacement: given(&self.replacement, "--replacement"),
             prefetch: given(&self.prefetch, "--prefetch"),

@@ -1,39 +1,68 @@
-//! `farside node`: the process that keeps the far pages of a run.
+//! `farside node`: a memory node, for clients across a network or for one run.
 
 use std::io::Write;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
+use farside_node::network::{Node, Options};
+use farside_wire::transport::TcpListening;
 
 use crate::Failure;
+use crate::options::{Size, parse_size};
 
-/// Arguments of the hidden command.
+/// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
+    /// Serve clients that connect here: HOST:PORT.
+    #[arg(long, value_name = "ADDR", required_unless_present = "embedded")]
+    listen: Option<String>,
+    /// Most memory for pages: 64G, 512M.
+    #[arg(long, value_name = "SIZE", required_unless_present = "embedded")]
+    memory: Option<String>,
+    /// How long the pages of a client that is gone are kept, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    lease: f64,
+    /// Most connections; each client has two.
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    connections: usize,
+    /// Serve clients on other machines although pages travel unprotected.
+    #[arg(long)]
+    insecure: bool,
     /// Serve one run over an inherited connection.
-    #[arg(long, required = true)]
+    #[arg(long, hide = true, requires_all = ["link", "far"], conflicts_with_all = ["listen", "memory"])]
     embedded: bool,
     /// Descriptor of the connection.
-    #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(3..))]
-    link: RawFd,
+    #[arg(long, hide = true, value_name = "FD", value_parser = clap::value_parser!(i32).range(3..))]
+    link: Option<RawFd>,
     /// What the run calls its far memory.
-    #[arg(long, value_name = "URL")]
-    far: farside_far::FarUrl,
+    #[arg(long, hide = true, value_name = "URL")]
+    far: Option<farside_far::FarUrl>,
 }
 
-/// Serves until the run and its processes are gone.
+/// Serves until the node is told to end, or the run and its processes are gone.
 pub fn node(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    match (arguments.link, &arguments.listen, &arguments.memory) {
+        (Some(link), None, None) => serve_run(link),
+        (None, Some(listen), Some(memory)) => serve_network(arguments, listen, memory),
+        _ => Err(Failure::usage("give --listen and --memory")),
+    }
+}
+
+/// Serves a run until it and its processes are gone.
+fn serve_run(link: RawFd) -> Result<ExitCode, Failure> {
     // SAFETY: takes no pointers; a number that is no descriptor is refused.
-    if unsafe { libc::fcntl(arguments.link, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
+    if unsafe { libc::fcntl(link, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
         return Err(Failure::usage(format!(
-            "--link {}: {}; this command is started by `farside run`",
-            arguments.link,
+            "--link {link}: {}; this command is started by `farside run`",
             std::io::Error::last_os_error()
         )));
     }
     // SAFETY: the descriptor is open and was inherited for this purpose alone.
-    let link = unsafe { OwnedFd::from_raw_fd(arguments.link) };
+    let link = unsafe { OwnedFd::from_raw_fd(link) };
     match farside_node::embedded::serve(link) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {
@@ -42,4 +71,65 @@ pub fn node(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Ok(ExitCode::from(125))
         }
     }
+}
+
+/// Serves clients across a network until a signal ends it.
+fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<ExitCode, Failure> {
+    let address = address_of(listen)?;
+    if !arguments.insecure && !address.ip().is_loopback() {
+        return Err(Failure::usage(format!(
+            "--listen {listen}: clients on other machines would send pages unprotected; --insecure allows that"
+        )));
+    }
+    let bytes = memory_of(memory)?;
+    let lease = Duration::try_from_secs_f64(arguments.lease).ok();
+    let lease = lease.filter(|lease| *lease <= Duration::from_secs(86_400));
+    let lease = lease.ok_or_else(|| {
+        Failure::usage(format!("--lease {}: not a number of seconds up to a day", arguments.lease))
+    })?;
+    let connections = arguments.connections.max(2);
+    let options = Options { memory: bytes, lease, connections, ..Options::default() };
+    let node = Node::new(options).map_err(|error| Failure::own(error.to_string()))?;
+    let cannot = |error| Failure::own(format!("cannot listen at {listen}: {error}"));
+    let listening = TcpListening::bind(address).map_err(cannot)?;
+    let address = listening.address().map_err(cannot)?;
+    let mut out = std::io::stdout();
+    // Nobody may be there to read it.
+    let _ = writeln!(out, "memory node at {address} with {} for pages", Size(bytes));
+    let _ = out.flush();
+    let serving = Arc::clone(&node);
+    serving.serve(&listening).map_err(|error| Failure::own(error.to_string()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn address_of(listen: &str) -> Result<SocketAddr, Failure> {
+    let bad = |why: String| Failure::usage(format!("--listen {listen}: {why}; give HOST:PORT"));
+    let mut found = listen.to_socket_addrs().map_err(|error| bad(error.to_string()))?;
+    found.next().ok_or_else(|| bad("no such address".into()))
+}
+
+/// Bytes for pages, which the machine has to have.
+fn memory_of(memory: &str) -> Result<u64, Failure> {
+    let bytes =
+        parse_size(memory).map_err(|bad| Failure::usage(format!("--memory {memory}: {bad}")))?;
+    let least = farside_os::memory::PAGE as u64;
+    if bytes < least {
+        return Err(Failure::usage(format!("--memory {memory}: less than a page")));
+    }
+    let available = available_memory();
+    if available.is_some_and(|available| bytes > available) {
+        return Err(Failure::usage(format!(
+            "--memory {memory}: the machine has only {} left",
+            Size(available.unwrap_or_default())
+        )));
+    }
+    Ok(bytes)
+}
+
+/// Bytes that the machine can give without swapping, if the kernel says.
+fn available_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    kib.checked_mul(1024)
 }

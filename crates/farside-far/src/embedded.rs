@@ -48,8 +48,13 @@ pub struct Embedded {
 
 impl Embedded {
     /// Takes up the connection to the node, for a far region of `pages` pages.
+    ///
+    /// # Errors
+    /// If the node will not have us, or the URL is that of another kind of node.
     pub fn connect(socket: OwnedFd, url: &FarUrl, pages: u64) -> Result<Self, FarError> {
-        let FarUrl::Embedded { latency_ns, bits_per_second, compression } = *url;
+        let FarUrl::Embedded { latency_ns, bits_per_second, compression } = *url else {
+            return Err(FarError::NodeLost);
+        };
         let (keeper, data, slots) = Keeper::join(socket, pages)?;
         Ok(Self {
             data,

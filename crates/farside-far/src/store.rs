@@ -86,11 +86,13 @@ pub trait FarStore: Send + Sync {
         None
     }
 
-    /// Does what is due beside reading and writing, which takes milliseconds at most; whether there will be more. Called
-    /// every few milliseconds.
-    fn tend(&self) -> bool {
+    /// Whether [`tend`](Self::tend) has to be called every few milliseconds.
+    fn needs_tending(&self) -> bool {
         false
     }
+
+    /// Does what is due beside reading and writing.
+    fn tend(&self) {}
 
     /// What has been seen of nodes that do not do what they should.
     fn health(&self) -> Health {

@@ -57,6 +57,9 @@ const RAISED_NS: u64 = 100_000_000;
 /// The same when they needed it again and again.
 const MOST_RAISED_NS: u64 = 3_200_000_000;
 
+/// How often the far store is looked after.
+const TEND_EVERY_NS: u64 = 5_000_000;
+
 /// What runs at the start of every thread of the runtime, before it allocates anything.
 pub type ThreadHook = fn();
 
@@ -130,9 +133,13 @@ impl Service {
         }
         result = result.and_then(|()| self.spawn(c"farside-watch", move || self.keep_watch()));
         result = result.and_then(|()| self.spawn(c"farside-fetch", move || self.complete()));
+        let tends = self.pager.store.needs_tending();
+        if tends {
+            result = result.and_then(|()| self.spawn(c"farside-tend", move || self.tend()));
+        }
         thread::restore_signals(&mask);
         result?;
-        let all = self.duties.len() as u32 + 2;
+        let all = self.duties.len() as u32 + 2 + u32::from(tends);
         loop {
             let ready = self.ready.load(Ordering::Acquire);
             if ready == all {
@@ -284,6 +291,18 @@ impl Service {
         for duty in &self.duties {
             // Where raising is not permitted the sentinel goes on serving what they leave.
             let _ = thread::set_class(duty.thread.load(Ordering::Relaxed), class);
+        }
+    }
+
+    /// Body of the thread that looks after the far store.
+    fn tend(&self) {
+        self.say_ready();
+        loop {
+            // While a process forks, its connections are as they are.
+            if let Some(_inside) = self.pager.try_enter() {
+                self.pager.store.tend();
+            }
+            thread::sleep_ns(TEND_EVERY_NS);
         }
     }
 

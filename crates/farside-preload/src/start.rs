@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI32, AtomicU32};
 
-use farside_far::{Embedded, FarStore, FarUrl};
+use farside_far::remote::TcpNetwork;
+use farside_far::{Embedded, FarStore, FarUrl, Remote};
 use farside_os::memory;
 use farside_pager::counters::Counters;
 use farside_pager::service::Service;
@@ -53,6 +54,11 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         Some(text) => text.parse().map_err(|error| format!("{}: {error}", env::FAR))?,
         None => FarUrl::default(),
     };
+    // The supervisor has looked up the names, and seen to it that this is allowed.
+    let cluster = match &url {
+        FarUrl::Nodes(nodes) => Some(nodes.resolve(true).map_err(|error| error.to_string())?),
+        FarUrl::Embedded { .. } => None,
+    };
     PROCESS.store(std::process::id(), Relaxed);
     site::prepare();
     let joined = join(control, None)?;
@@ -60,8 +66,12 @@ fn open_far_memory(control: &str) -> Result<(), String> {
     SESSION.store(joined.session.into_raw_fd(), Relaxed);
     CONTROL.get_or_init(|| control.to_owned());
     let store = |pages| {
-        Embedded::connect(joined.node, &url, pages)
-            .map(|store| Box::new(store) as Box<dyn FarStore>)
+        let link = joined.node;
+        Ok(match &cluster {
+            Some(nodes) => Box::new(Remote::connect(link, nodes, Box::new(TcpNetwork), pages)?)
+                as Box<dyn FarStore>,
+            None => Box::new(Embedded::connect(link, &url, pages)?),
+        })
     };
     let parts = part::expected();
     let (queue, tape) = match settings.record {

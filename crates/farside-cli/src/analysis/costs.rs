@@ -18,7 +18,7 @@ pub fn costs(network: &str, access_ns: f64) -> Result<Costs, Failure> {
     let (latency, bandwidth) = network.split_once(',').ok_or_else(bad)?;
     let url = format!("embedded:latency={latency},bandwidth={bandwidth}");
     let url: FarUrl = url.parse().map_err(|_| bad())?;
-    let FarUrl::Embedded { latency_ns, bits_per_second, .. } = url;
+    let FarUrl::Embedded { latency_ns, bits_per_second, .. } = url else { return Err(bad()) };
     if !(0.0..=1e9).contains(&access_ns) {
         return Err(Failure::usage(format!("--access-ns {access_ns}: not a time")));
     }

@@ -70,9 +70,11 @@ struct Key {
 }
 
 /// All settings in the order of their fields in [`Layer`].
-const KEYS: [Key; 10] = [
+const KEYS: [Key; 12] = [
     Key { name: "local", variable: env::LOCAL, kind: Kind::TextOrNumber },
     Key { name: "far", variable: env::FAR, kind: Kind::Text },
+    Key { name: "copies", variable: "FARSIDE_COPIES", kind: Kind::Number },
+    Key { name: "insecure", variable: "FARSIDE_INSECURE", kind: Kind::Switch },
     Key { name: "readahead", variable: env::READAHEAD, kind: Kind::Number },
     Key { name: "replacement", variable: env::REPLACEMENT, kind: Kind::Text },
     Key { name: "prefetch", variable: env::PREFETCH, kind: Kind::Text },
@@ -90,6 +92,10 @@ pub struct Layer {
     pub local: Option<Given>,
     /// Far memory.
     pub far: Option<Given>,
+    /// How many nodes are to have each page.
+    pub copies: Option<Given>,
+    /// Whether pages may travel unprotected.
+    pub insecure: Option<Given>,
     /// Read-ahead in pages.
     pub readahead: Option<Given>,
     /// Replacement policy.
@@ -113,6 +119,8 @@ impl Layer {
         [
             &mut self.local,
             &mut self.far,
+            &mut self.copies,
+            &mut self.insecure,
             &mut self.readahead,
             &mut self.replacement,
             &mut self.prefetch,

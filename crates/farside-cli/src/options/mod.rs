@@ -5,7 +5,8 @@ mod size;
 
 use std::path::PathBuf;
 
-use farside_far::FarUrl;
+use farside_far::remote::MOST_NODES;
+use farside_far::{FarUrl, NodesUrl};
 use farside_pager::Recording;
 use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
 use farside_policy::{prefetch, replacement};
@@ -34,6 +35,8 @@ pub struct Options {
     pub local: Option<Local>,
     /// Far memory.
     pub far: FarUrl,
+    /// Whether pages may travel to other machines unprotected.
+    pub insecure: bool,
     /// Read-ahead in pages.
     pub readahead: u32,
     /// Replacement policy.
@@ -87,9 +90,11 @@ impl Options {
             }
             None => FarUrl::default(),
         };
+        let far = with_copies(far, layer.copies.as_ref())?;
         Ok(Self {
             local,
             far,
+            insecure: switch(layer.insecure.as_ref())?,
             readahead: readahead(layer.readahead.as_ref())?,
             replacement: name(
                 layer.replacement.as_ref(),
@@ -121,6 +126,23 @@ impl Options {
             move_frames: self.move_frames,
             record: self.record,
         }
+    }
+}
+
+fn with_copies(far: FarUrl, given: Option<&Given>) -> Result<FarUrl, Failure> {
+    let Some(given) = given else { return Ok(far) };
+    let copies = given.text.parse().ok().filter(|copies| (1..=MOST_NODES).contains(copies));
+    let copies =
+        copies.ok_or_else(|| given.refuse(format!("not a number from 1 to {MOST_NODES}")))?;
+    match far {
+        FarUrl::Nodes(nodes) if copies > nodes.hosts.len() => {
+            Err(given.refuse(format!("there are only {} memory nodes", nodes.hosts.len())))
+        }
+        FarUrl::Nodes(nodes) => Ok(FarUrl::Nodes(NodesUrl { copies, ..nodes })),
+        FarUrl::Embedded { .. } if copies > 1 => {
+            Err(given.refuse("the embedded node keeps one copy; name several nodes with --far"))
+        }
+        far => Ok(far),
     }
 }
 

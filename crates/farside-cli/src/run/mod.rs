@@ -2,6 +2,7 @@
 
 mod auto;
 mod children;
+mod far;
 mod following;
 mod footprint;
 mod job_control;
@@ -22,6 +23,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use farside_far::FarUrl;
 use farside_pager::settings::env;
 
 pub(crate) use children::{Change, Launch, change_of};
@@ -125,6 +127,7 @@ fn run_with(
         return Err(launch.exec(inherited));
     }
     doctor::check()?;
+    let reached = far::reach(&options.far, options.insecure)?;
     let library = library::find()?;
     if let Some(stats) = &options.stats {
         writable(stats)?;
@@ -156,7 +159,7 @@ fn run_with(
     };
     let program = ToStart { path: &path, name, arguments };
     let ((mut supervisor, registration), report) =
-        start(options, &subject, &program, &library, companion)?;
+        start(options, &subject, (&reached, &program), &library, companion)?;
     if let (Some(recorded), Some(after)) = (supervisor.take_recorded(), after) {
         after(recorded, &report);
     }
@@ -184,7 +187,7 @@ type Run = (Supervisor, Option<Registration>);
 fn start(
     options: &Options,
     subject: &Subject,
-    program: &ToStart<'_>,
+    (far, program): (&FarUrl, &ToStart<'_>),
     library: &Path,
     companion: Option<Companion>,
 ) -> Result<(Run, Report), Failure> {
@@ -192,9 +195,9 @@ fn start(
     let signals = Signals::take().map_err(|error| own("take over signals", error))?;
     let parts = Parts::new(subject.limit.for_process());
     let mut members = Members::new(parts).map_err(|error| own("open the control socket", error))?;
-    let node = start_node(&options.far, signals.inherited())?;
+    let node = start_node(far, signals.inherited())?;
     let control = members.control_name().to_owned();
-    let environment = environment(options, subject, library, &control);
+    let environment = environment(options, (subject, far), library, &control);
     let ToStart { path, name, arguments } = *program;
     let launch = Launch { path, name, arguments, environment };
     let program = launch.spawn(signals.inherited())?;
@@ -215,7 +218,7 @@ fn start(
 
 fn environment(
     options: &Options,
-    subject: &Subject,
+    (subject, far): (&Subject, &FarUrl),
     library: &Path,
     control: &str,
 ) -> Vec<(&'static str, OsString)> {
@@ -225,7 +228,7 @@ fn environment(
     settings
         .chain([
             ("LD_PRELOAD", preload),
-            (env::FAR, subject.far.clone().into()),
+            (env::FAR, far.to_string().into()),
             (env::CONTROL, control.into()),
         ])
         .collect()

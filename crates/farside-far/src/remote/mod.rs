@@ -231,14 +231,17 @@ impl FarStore for Remote {
         Ok(())
     }
 
-    fn tend(&self) -> bool {
+    fn needs_tending(&self) -> bool {
+        true
+    }
+
+    fn tend(&self) {
         for peer in &self.peers {
             peer.tend(&*self.network, &self.timing, self.pool, &self.seals);
         }
         if !self.is_child.load(Ordering::Relaxed) {
             self.repair_some();
         }
-        true
     }
 
     fn health(&self) -> Health {

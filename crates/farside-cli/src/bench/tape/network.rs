@@ -37,7 +37,9 @@ impl FromStr for Network {
             }
             _ => return Err("not a latency and a bandwidth, such as 5us,25gbit".into()),
         };
-        let FarUrl::Embedded { bits_per_second, .. } = url;
+        let FarUrl::Embedded { bits_per_second, .. } = url else {
+            return Err("not a latency and a bandwidth, such as 5us,25gbit".into());
+        };
         Ok(Self { text: text.into(), bits_per_second })
     }
 }

@@ -1,9 +1,13 @@
-//! Far-store URLs: `embedded:latency=5us,bandwidth=25gbit,compress=lz4`.
+//! Far-store URLs: `embedded:latency=5us,bandwidth=25gbit,compress=lz4`, `tcp://host:port,host:port?copies=2`.
+
+mod tcp;
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
+
+pub use tcp::{NodesUrl, PORT, Unresolved};
 
 /// How pages are packed before they are stored.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +31,8 @@ pub enum FarUrl {
         /// Packing of pages.
         compression: Compression,
     },
+    /// Memory nodes across a network.
+    Nodes(NodesUrl),
 }
 
 impl Default for FarUrl {
@@ -40,12 +46,27 @@ impl Default for FarUrl {
 pub enum BadUrl {
     /// Unknown scheme.
     #[error(
-        "no far store is called {0:?}; there is: embedded:[latency=5us,bandwidth=25gbit,compress=lz4]"
+        "no far store is called {0:?}; there are: embedded:[latency=5us,bandwidth=25gbit,compress=lz4] and \
+         tcp://HOST[:PORT],...[?copies=2]"
     )]
     Scheme(String),
     /// Unknown option.
     #[error("the embedded node has no option {0:?}; it has latency, bandwidth and compress")]
     Option(String),
+    /// Unknown option of nodes across a network.
+    #[error(
+        "memory nodes have no option {0:?}; they have copies, spin, hedge, deadline, patience and lease"
+    )]
+    NodesOption(String),
+    /// No host, or none that could be one.
+    #[error("{0:?} is no host and port of a memory node")]
+    Host(String),
+    /// More nodes than a run can have.
+    #[error("{0} memory nodes; a run has at most {most}", most = crate::remote::MOST_NODES)]
+    TooMany(usize),
+    /// Kinds of memory that do not go together.
+    #[error("several URLs stripe over memory nodes, so all of them have to be tcp://")]
+    Mixed,
     /// An option's value makes no sense.
     #[error("{option}={value:?}: {expected}")]
     Value {
@@ -61,7 +82,25 @@ pub enum BadUrl {
 impl FromStr for FarUrl {
     type Err = BadUrl;
 
+    /// Reads a URL, or several with spaces between.
     fn from_str(text: &str) -> Result<Self, BadUrl> {
+        let mut urls = text.split_whitespace();
+        let mut far = Self::one(urls.next().unwrap_or_default())?;
+        for url in urls {
+            match (&mut far, Self::one(url)?) {
+                (FarUrl::Nodes(all), FarUrl::Nodes(more)) => all.join(more)?,
+                _ => return Err(BadUrl::Mixed),
+            }
+        }
+        Ok(far)
+    }
+}
+
+impl FarUrl {
+    fn one(text: &str) -> Result<Self, BadUrl> {
+        if let Some(rest) = text.strip_prefix("tcp://") {
+            return rest.parse().map(FarUrl::Nodes);
+        }
         let (scheme, options) = text.split_once(':').unwrap_or((text, ""));
         if scheme != "embedded" {
             return Err(BadUrl::Scheme(scheme.into()));
@@ -81,14 +120,17 @@ impl FromStr for FarUrl {
     }
 }
 
-fn parse_latency(value: &str) -> Result<u64, BadUrl> {
+/// Nanoseconds of a time with its unit.
+fn nanoseconds(value: &str) -> Option<u64> {
     scaled(value, &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)])
-        .filter(|ns| *ns <= 10_000_000_000)
-        .ok_or(BadUrl::Value {
-            option: "latency",
-            value: value.into(),
-            expected: "a time such as 5us, at most 10s",
-        })
+}
+
+fn parse_latency(value: &str) -> Result<u64, BadUrl> {
+    nanoseconds(value).filter(|ns| *ns <= 10_000_000_000).ok_or(BadUrl::Value {
+        option: "latency",
+        value: value.into(),
+        expected: "a time such as 5us, at most 10s",
+    })
 }
 
 fn parse_bandwidth(value: &str) -> Result<u64, BadUrl> {
@@ -122,7 +164,10 @@ fn scaled(text: &str, units: &[(&str, f64)]) -> Option<u64> {
 
 impl fmt::Display for FarUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FarUrl::Embedded { latency_ns, bits_per_second, compression } = self;
+        let FarUrl::Embedded { latency_ns, bits_per_second, compression } = self else {
+            let FarUrl::Nodes(nodes) = self else { return Ok(()) };
+            return nodes.fmt(f);
+        };
         let mut separator = "";
         write!(f, "embedded:")?;
         if *latency_ns > 0 {
@@ -159,10 +204,27 @@ mod tests {
     }
 
     #[test]
+    fn nodes_are_read_with_their_options() {
+        let url: FarUrl = "tcp://a,[::1]:9?copies=2&deadline=2s tcp://b:7".parse().unwrap();
+        let FarUrl::Nodes(nodes) = &url else { panic!("{url}") };
+        assert_eq!(nodes.hosts, [format!("a:{PORT}"), "[::1]:9".into(), "b:7".into()]);
+        assert_eq!((nodes.copies, nodes.timing.deadline_ns), (2, 2_000_000_000));
+        assert_eq!(url.to_string().parse(), Ok(url));
+    }
+
+    #[test]
     fn nonsense_is_refused() {
         for text in [
-            "tcp://host:1",
+            "ftp://host:1",
             "",
+            "tcp://",
+            "tcp://a:1,,b:2",
+            "tcp://a:99999",
+            "tcp://a:1?copies=0",
+            "tcp://a:1?colour=red",
+            "tcp://a:1?deadline=5",
+            "tcp://a:1 embedded:",
+            "tcp://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
             "embedded:latency=5",
             "embedded:latency=-5us",
             "embedded:latency=99999s",

@@ -1,0 +1,164 @@
+//! Memory nodes across a network: `tcp://host:port,host:port?copies=2&deadline=1s`.
+
+use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::{BadUrl, nanoseconds};
+use crate::remote::{Cluster, MOST_NODES, Timing};
+
+/// The port of a node whose URL names none.
+pub const PORT: u16 = 7431;
+
+/// Nodes, as they are named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodesUrl {
+    /// Host and port of each.
+    pub hosts: Vec<String>,
+    /// How many nodes are to have each page.
+    pub copies: usize,
+    /// How long things may take.
+    pub timing: Timing,
+}
+
+/// Nodes that cannot be used.
+#[derive(Debug, Error)]
+pub enum Unresolved {
+    /// The name stands for no address.
+    #[error("memory node {host}: {error}")]
+    Unknown {
+        /// Host and port.
+        host: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Pages would be read by whoever can listen.
+    #[error(
+        "memory node {0} is not on this machine, and pages would travel to it unprotected; --insecure allows that"
+    )]
+    Unprotected(String),
+}
+
+/// Options that are times: name, and where they are kept.
+type Time = (&'static str, fn(&mut Timing) -> &mut u64);
+
+const TIMES: [Time; 5] = [
+    ("spin", |timing| &mut timing.spin_ns),
+    ("hedge", |timing| &mut timing.hedge_ns),
+    ("deadline", |timing| &mut timing.deadline_ns),
+    ("patience", |timing| &mut timing.patience_ns),
+    ("lease", |timing| &mut timing.lease_ns),
+];
+
+fn host(text: &str) -> Result<String, BadUrl> {
+    let bad = || BadUrl::Host(text.to_owned());
+    let has_port = text.rfind(':').is_some_and(|colon| !text[colon..].contains(']'));
+    let (name, port) = if has_port { text.rsplit_once(':').ok_or_else(bad)? } else { (text, "") };
+    let port = if has_port { port.parse().map_err(|_| bad())? } else { PORT };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._[]:%".contains(c);
+    if name.is_empty() || !name.chars().all(plain) {
+        return Err(bad());
+    }
+    Ok(format!("{name}:{port}"))
+}
+
+impl FromStr for NodesUrl {
+    type Err = BadUrl;
+
+    fn from_str(text: &str) -> Result<Self, BadUrl> {
+        let (hosts, options) = text.split_once('?').unwrap_or((text, ""));
+        let hosts: Vec<String> = hosts.split(',').map(host).collect::<Result<_, _>>()?;
+        if hosts.len() > MOST_NODES {
+            return Err(BadUrl::TooMany(hosts.len()));
+        }
+        let mut nodes = Self { hosts, copies: 1, timing: Timing::default() };
+        for option in options.split('&').filter(|option| !option.is_empty()) {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            if name == "copies" {
+                nodes.copies = copies(value)?;
+            } else {
+                let time = TIMES.iter().find(|(known, _)| *known == name);
+                let (option, place) = *time.ok_or_else(|| BadUrl::NodesOption(name.into()))?;
+                *place(&mut nodes.timing) = nanoseconds(value).ok_or_else(|| BadUrl::Value {
+                    option,
+                    value: value.into(),
+                    expected: "a time such as 50us or 1s",
+                })?;
+            }
+        }
+        Ok(nodes)
+    }
+}
+
+fn copies(value: &str) -> Result<usize, BadUrl> {
+    let copies = value.parse().ok().filter(|copies| (1..=MOST_NODES).contains(copies));
+    copies.ok_or_else(|| BadUrl::Value {
+        option: "copies",
+        value: value.into(),
+        expected: "a number from 1 to 16",
+    })
+}
+
+impl NodesUrl {
+    /// Adds the nodes of another URL, whose options that are not the default hold for all.
+    pub(super) fn join(&mut self, more: Self) -> Result<(), BadUrl> {
+        self.hosts.extend(more.hosts);
+        self.copies = self.copies.max(more.copies);
+        let (mut default, mut theirs) = (Timing::default(), more.timing);
+        for (_, place) in TIMES {
+            if *place(&mut theirs) != *place(&mut default) {
+                *place(&mut self.timing) = *place(&mut theirs);
+            }
+        }
+        if self.hosts.len() > MOST_NODES { Err(BadUrl::TooMany(self.hosts.len())) } else { Ok(()) }
+    }
+
+    /// Looks up where the nodes are. Those that are not on this machine are refused, unless it is all right that
+    /// everybody on the way can read the pages.
+    ///
+    /// # Errors
+    /// If a name stands for no address.
+    pub fn resolve(&self, insecure: bool) -> Result<Cluster, Unresolved> {
+        let find = |host: &String| {
+            let unknown = |error| Unresolved::Unknown { host: host.clone(), error };
+            let mut found = host.to_socket_addrs().map_err(unknown)?;
+            let address =
+                found.next().ok_or_else(|| unknown(std::io::ErrorKind::NotFound.into()))?;
+            if !insecure && !address.ip().is_loopback() {
+                return Err(Unresolved::Unprotected(host.clone()));
+            }
+            Ok(address)
+        };
+        let nodes: Vec<SocketAddr> = self.hosts.iter().map(find).collect::<Result<_, _>>()?;
+        Ok(Cluster { nodes, copies: self.copies, timing: self.timing })
+    }
+}
+
+impl From<Cluster> for NodesUrl {
+    fn from(cluster: Cluster) -> Self {
+        let hosts = cluster.nodes.iter().map(SocketAddr::to_string).collect();
+        Self { hosts, copies: cluster.copies, timing: cluster.timing }
+    }
+}
+
+impl fmt::Display for NodesUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tcp://{}", self.hosts.join(","))?;
+        let mut separator = '?';
+        if self.copies != 1 {
+            write!(f, "?copies={}", self.copies)?;
+            separator = '&';
+        }
+        let (mut default, mut timing) = (Timing::default(), self.timing);
+        for (name, place) in TIMES {
+            let time = *place(&mut timing);
+            if time != *place(&mut default) {
+                write!(f, "{separator}{name}={time}ns")?;
+                separator = '&';
+            }
+        }
+        Ok(())
+    }
+}
