@@ -67,6 +67,12 @@ pub trait FarStore: Send + Sync {
     /// Stores a run of pages; when it returns, the content is safe and the buffer may be reused.
     fn write(&self, first: u64, pages: &[u8]) -> Result<(), FarError>;
 
+    /// Stores several runs of pages, each with its first page, as [`write`](Self::write) stores one; all at once if that is
+    /// faster.
+    fn write_runs(&self, runs: &[(u64, &[u8])]) -> Result<(), FarError> {
+        runs.iter().try_for_each(|(first, pages)| self.write(*first, pages))
+    }
+
     /// Forgets pages; those that are not stored are passed over.
     fn discard(&self, first: u64, count: u64) -> Result<(), FarError>;
 

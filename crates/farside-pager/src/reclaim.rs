@@ -303,11 +303,10 @@ impl Pager {
     fn evict(&self, scratch: &mut Scratch) -> Result<u64, FarError> {
         self.unmap(scratch);
         let mut gained = self.drop_clean(scratch);
-        for staged in std::mem::take(&mut scratch.unmapped) {
-            gained += match self.mover() {
-                Some(mover) => self.order_out(mover, staged)?,
-                None => self.settle(staged)?,
-            };
+        let unmapped = std::mem::take(&mut scratch.unmapped);
+        let Some(mover) = self.mover() else { return Ok(gained + self.settle_all(&unmapped)?) };
+        for staged in unmapped {
+            gained += self.order_out(mover, staged)?;
         }
         Ok(gained)
     }

@@ -31,43 +31,78 @@ impl Staged {
         let run = Run { start: self.run.start + from, count };
         Self { first: self.first + u64::from(from), run, ..self }
     }
+
+    /// The pages, and the positions of their frames.
+    fn pages(self) -> impl Iterator<Item = (u64, u32)> {
+        let pages = self.first..self.first + u64::from(self.run.count);
+        pages.zip(self.run.start..)
+    }
 }
 
 impl Pager {
     /// Writes back what is needed of victims in the frame area; their frames become spare. Returns how
     /// many did.
     pub(crate) fn settle(&self, staged: Staged) -> Result<u64, FarError> {
-        let count = staged.run.count as usize;
-        // SAFETY: the frames are out of the program's reach and belong to this reclaim.
-        let bytes = unsafe { bytes_at(self.area.address(staged.run.start), count * PAGE) };
+        self.settle_all(&[staged])
+    }
+
+    /// As [`settle`](Self::settle), of several runs at once: what has to be written goes in one call.
+    pub(crate) fn settle_all(&self, all: &[Staged]) -> Result<u64, FarError> {
         let mut spare = SpareRuns::default();
+        let mut leaving = Vec::new();
+        let mut count = 0;
+        for staged in all {
+            count += u64::from(staged.run.count);
+            self.sort_out(*staged, &mut leaving, &mut spare)?;
+        }
+        self.write_back(&leaving, &mut spare)?;
+        Counters::add(&self.counters.evicted_pages, count);
+        spare.runs.iter().for_each(|run| self.area.add_spare(*run));
+        Ok(spare.count)
+    }
+
+    /// What of victims must be written is leaving from now on; the rest is dealt with.
+    fn sort_out(
+        &self,
+        staged: Staged,
+        leaving: &mut Vec<Staged>,
+        spare: &mut SpareRuns,
+    ) -> Result<(), FarError> {
+        let bytes = self.content_of(staged);
         let mut write_from = None;
-        for i in 0..=count {
-            let fate = (i < count).then(|| {
-                self.fate(staged.first + i as u64, &bytes[i * PAGE..(i + 1) * PAGE], staged.word)
-            });
+        for i in 0..=staged.run.count {
+            let fate = bytes.get(i as usize * PAGE..).and_then(|rest| rest.get(..PAGE));
+            let fate = fate.map(|page| self.fate(staged.first + u64::from(i), page, staged.word));
             if fate == Some(Fate::Write) {
                 write_from.get_or_insert(i);
                 continue;
             }
             if let Some(from) = write_from.take() {
-                self.write_back(staged, from, i, bytes, &mut spare)?;
+                let part = staged.part(from, i - from);
+                for (page, position) in part.pages() {
+                    let word = Word::new(State::Leaving).with_position(position);
+                    self.publish_absent(page, word);
+                }
+                leaving.push(part);
             }
             if let Some(fate) = fate {
-                self.forget(staged.first + i as u64, fate)?;
-                spare.push(staged.run.start + i as u32);
+                self.forget(staged.first + u64::from(i), fate)?;
+                spare.push(staged.run.start + i);
             }
         }
-        Counters::add(&self.counters.evicted_pages, count as u64);
-        spare.runs.iter().for_each(|run| self.area.add_spare(*run));
-        Ok(spare.count)
+        Ok(())
+    }
+
+    /// The content of victims.
+    fn content_of(&self, staged: Staged) -> &[u8] {
+        let len = staged.run.count as usize * PAGE;
+        // SAFETY: the frames are out of the program's reach and belong to this reclaim, which only reads them.
+        unsafe { bytes_at(self.area.address(staged.run.start), len) }
     }
 
     /// Publishes those of the victims that are zero, and says what is left of them. The last one comes first.
     pub(crate) fn forget_zeros(&self, staged: Staged) -> Result<Vec<Staged>, FarError> {
-        let count = staged.run.count as usize;
-        // SAFETY: the frames are out of the program's reach and belong to this reclaim.
-        let bytes = unsafe { bytes_at(self.area.address(staged.run.start), count * PAGE) };
+        let bytes = self.content_of(staged);
         let zero: Vec<bool> = bytes.chunks_exact(PAGE).map(is_zero).collect();
         let (mut at, mut rest) = (0, Vec::new());
         for run in zero.chunk_by(|a, b| a == b) {
@@ -116,10 +151,7 @@ impl Pager {
 
     /// Stores victims that are leaving already.
     pub(crate) fn write_staged(&self, staged: Staged) -> Result<(), FarError> {
-        let count = staged.run.count as usize;
-        // SAFETY: the frames are out of the program's reach and belong to this reclaim.
-        let bytes = unsafe { bytes_at(self.area.address(staged.run.start), count * PAGE) };
-        self.store.write(staged.first, bytes)?;
+        self.store.write(staged.first, self.content_of(staged))?;
         self.note_stored(staged, 0);
         Ok(())
     }
@@ -179,25 +211,19 @@ impl Pager {
         Ok(())
     }
 
-    /// Writes pages `from` to before `to` of the run to the far store.
-    fn write_back(
-        &self,
-        staged: Staged,
-        from: usize,
-        to: usize,
-        bytes: &[u8],
-        spare: &mut SpareRuns,
-    ) -> Result<(), FarError> {
-        let pages = || (from..to).map(|i| (staged.first + i as u64, staged.run.start + i as u32));
-        for (page, position) in pages() {
-            self.publish_absent(page, Word::new(State::Leaving).with_position(position));
+    /// Writes victims that are leaving to the far store.
+    fn write_back(&self, leaving: &[Staged], spare: &mut SpareRuns) -> Result<(), FarError> {
+        if leaving.is_empty() {
+            return Ok(());
         }
-        let bytes = &bytes[from * PAGE..to * PAGE];
+        let runs: Vec<(u64, &[u8])> =
+            leaving.iter().map(|part| (part.first, self.content_of(*part))).collect();
         // If this fails the pages stay as they are, and the program ends.
-        self.store.write(staged.first + from as u64, bytes)?;
-        Counters::add(&self.counters.written_bytes, bytes.len() as u64);
+        self.store.write_runs(&runs)?;
+        let written: usize = runs.iter().map(|(_, bytes)| bytes.len()).sum();
+        Counters::add(&self.counters.written_bytes, written as u64);
         self.counters.far_pages.store(self.store.held(), Relaxed);
-        for (page, position) in pages() {
+        for (page, position) in leaving.iter().flat_map(|part| part.pages()) {
             if self.finish_leaving(page) {
                 spare.push(position);
             }

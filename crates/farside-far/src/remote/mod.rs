@@ -208,8 +208,12 @@ impl FarStore for Remote {
     }
 
     fn write(&self, first: u64, pages: &[u8]) -> Result<(), FarError> {
+        self.write_runs(&[(first, pages)])
+    }
+
+    fn write_runs(&self, runs: &[(u64, &[u8])]) -> Result<(), FarError> {
         self.check()?;
-        self.store_run(first, pages)
+        self.store_runs(runs)
     }
 
     fn discard(&self, first: u64, count: u64) -> Result<(), FarError> {

@@ -22,19 +22,13 @@ const TRIES: u32 = 8;
 
 /// Pages on their way to nodes.
 struct Batch<'a> {
-    pages: &'a [u8],
+    /// Page by page: its number and content.
+    pages: &'a [(u64, &'a [u8])],
     records: [Record; MOST],
-    count: usize,
     /// By page: the nodes that have it, and those that will not take it.
     stored: [u16; MOST],
     refused: [u16; MOST],
     is_full: bool,
-}
-
-impl Batch<'_> {
-    fn page(&self, at: usize) -> &[u8] {
-        &self.pages[at * PAGE..(at + 1) * PAGE]
-    }
 }
 
 /// A request of a batch.
@@ -46,32 +40,38 @@ struct Sending {
 }
 
 impl Remote {
-    /// Stores a run of pages.
-    pub(super) fn store_run(&self, first: u64, pages: &[u8]) -> Result<(), FarError> {
-        let mut first = first;
-        for some in pages.chunks(MOST * PAGE) {
-            self.store_some(first, some)?;
-            first += (some.len() / PAGE) as u64;
+    /// Stores runs of pages, each with its first page.
+    pub(super) fn store_runs(&self, runs: &[(u64, &[u8])]) -> Result<(), FarError> {
+        let mut pages = [(0, &[][..]); MOST];
+        let mut count = 0;
+        for (first, bytes) in runs {
+            for page in (*first..).zip(bytes.chunks_exact(PAGE)) {
+                pages[count] = page;
+                count += 1;
+                if count == MOST {
+                    self.store_some(&pages)?;
+                    count = 0;
+                }
+            }
         }
-        Ok(())
+        if count > 0 { self.store_some(&pages[..count]) } else { Ok(()) }
     }
 
     /// Stores up to [`MOST`] pages.
-    fn store_some(&self, first: u64, pages: &[u8]) -> Result<(), FarError> {
-        let count = pages.len() / PAGE;
+    fn store_some(&self, pages: &[(u64, &[u8])]) -> Result<(), FarError> {
         let mut blocks = [(Block { unit: 0, units: RAW_UNITS }, false); MOST];
-        self.find_room(first, &mut blocks[..count])?;
-        let version = self.seals.take_versions(count as u64);
+        self.find_room(pages, &mut blocks[..pages.len()])?;
+        let version = self.seals.take_versions(pages.len() as u64);
         let mut records = [Record::default(); MOST];
-        for (at, page) in pages.chunks_exact(PAGE).enumerate() {
+        for (at, (_, page)) in pages.iter().enumerate() {
             let slot = slot_of(blocks[at].0);
             let check = page_check(page);
             records[at] = Record { slot, version: version + at as u64, check, code: 0 };
         }
         let (stored, refused, is_full) = ([0; MOST], [0; MOST], false);
-        let mut batch = Batch { pages, records, count, stored, refused, is_full };
+        let mut batch = Batch { pages, records, stored, refused, is_full };
         let result = self.send_copies(&mut batch);
-        for at in 0..count {
+        for (at, (page, _)) in pages.iter().enumerate() {
             let (block, fresh) = blocks[at];
             let Record { slot, version, check, .. } = batch.records[at];
             let nodes = batch.stored[at];
@@ -84,17 +84,21 @@ impl Remote {
             }
             self.seals.set(slot, Seal { version, nodes }, check.into());
             if fresh {
-                self.slots.set(first + at as u64, block);
+                self.slots.set(*page, block);
             }
         }
         result
     }
 
-    /// Finds slots for pages from `first` on; says which of them nobody had before.
-    fn find_room(&self, first: u64, blocks: &mut [(Block, bool)]) -> Result<(), FarError> {
+    /// Finds slots for pages; says which of them nobody had before. Those lie side by side.
+    fn find_room(
+        &self,
+        pages: &[(u64, &[u8])],
+        blocks: &mut [(Block, bool)],
+    ) -> Result<(), FarError> {
+        let own = |at: usize| self.slots.writable_block(pages[at].0, RAW_UNITS);
         let mut at = 0;
         while at < blocks.len() {
-            let own = |at: usize| self.slots.writable_block(first + at as u64, RAW_UNITS);
             if let Some(block) = own(at) {
                 blocks[at] = (block, false);
                 at += 1;
@@ -120,9 +124,9 @@ impl Remote {
             let sending = self.send_round(batch);
             if sending.is_empty() {
                 let none = |at: &usize| batch.stored[*at] == 0;
-                let Some(_) = (0..batch.count).find(none) else {
+                let Some(_) = (0..batch.pages.len()).find(none) else {
                     let few = |at: &usize| (batch.stored[*at].count_ones() as usize) < self.copies;
-                    let degraded = (0..batch.count).filter(few).count();
+                    let degraded = (0..batch.pages.len()).filter(few).count();
                     Troubles::add(&self.troubles.degraded, degraded as u64);
                     return Ok(());
                 };
@@ -146,7 +150,7 @@ impl Remote {
     fn send_round(&self, batch: &mut Batch<'_>) -> Vec<Sending> {
         let now = self.now();
         let mut wanted = [0u64; MOST_NODES];
-        for at in 0..batch.count {
+        for at in 0..batch.pages.len() {
             let slot = batch.records[at].slot;
             let lacking = self.copies.saturating_sub(batch.stored[at].count_ones() as usize);
             let tried = batch.stored[at] | batch.refused[at];
@@ -163,7 +167,7 @@ impl Remote {
                 let count = wanted.count_ones() as usize;
                 for (place, at) in bits(wanted).enumerate() {
                     records[place] = batch.records[at];
-                    pages[place] = batch.page(at);
+                    pages[place] = batch.pages[at].1;
                 }
                 let call = line.send(Kind::Write, &records[..count], &pages[..count]).ok()?;
                 Some(Sending { peer, wanted, line, call })
