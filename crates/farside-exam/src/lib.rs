@@ -9,6 +9,7 @@
 
 mod build;
 mod exam;
+mod node;
 mod program;
 mod server;
 mod sizes;
@@ -18,6 +19,7 @@ mod tree;
 
 pub use build::{compile, compile_with, source};
 pub use exam::{Exam, LEVELS, Place, farside, plain_only};
+pub use node::Node;
 pub use program::{Finished, Program, Running};
 pub use server::{connect, read_reply, wait_for_file};
 pub use sizes::{full, pick};

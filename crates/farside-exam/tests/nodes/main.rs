@@ -1,0 +1,219 @@
+//! Programs on memory nodes that are killed, stopped, emptied and filled.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use farside_exam::{
+    Exam, Finished, Node, Place, Program, Random, Running, compile, has_program, pick, plain_only,
+    skipped, wait_for_file,
+};
+
+const TO_STOP: i32 = 125;
+
+fn can_run(test: &str) -> bool {
+    if plain_only() {
+        skipped(test, "plain runs have no node");
+        return false;
+    }
+    has_program(test, "gcc", "gcc")
+}
+
+/// A program that changes and checks pages at random, and what it prints.
+struct Churn {
+    exam: Exam,
+    program: Program,
+    expected: Vec<u8>,
+}
+
+impl Churn {
+    fn new(name: &'static str, megabytes: &str, rounds: &str) -> Self {
+        let exam = Exam::new(name);
+        let program = compile(&exam.inputs(), "churn.c", &["-O2"]);
+        let program = Program::new(program).args([megabytes, rounds]);
+        let directory = exam.fresh_directory(Place::Plain);
+        let expected = exam.start(&program, Place::Plain, &directory).finish().stdout;
+        // Percentages are of a footprint that is known.
+        exam.run(&program, Place::Far(100), &exam.fresh_directory(Place::Far(100)));
+        Self { exam, program, expected }
+    }
+
+    /// Starts it on nodes, with a quarter of its memory local, and waits until that is filled.
+    fn start(&self, nodes: &[&Node], options: &str) -> Running {
+        let hosts: Vec<&str> = nodes.iter().map(|node| &node.address[..]).collect();
+        let far = format!("tcp://{}?{options}", hosts.join(","));
+        let program = self.program.clone().env("FARSIDE_FAR", far);
+        let directory = self.exam.fresh_directory(Place::Far(25));
+        let mut running = self.exam.start(&program, Place::Far(25), &directory);
+        let stdout = directory.parent().expect("it has a parent").join("far-25-files/stdout");
+        wait_for_file(&mut running, &stdout);
+        running
+    }
+
+    /// Insists that a run was as if nothing had happened.
+    fn same(&self, finished: &Finished) {
+        assert_eq!(finished.code(), Some(0), "{}", finished.errors());
+        let output = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(
+            finished.stdout == self.expected,
+            "{:?} instead of {:?}",
+            output(&finished.stdout),
+            output(&self.expected)
+        );
+        self.exam.check_limit(Place::Far(25));
+    }
+}
+
+fn pause(ms: u64) {
+    std::thread::sleep(Duration::from_millis(ms));
+}
+
+#[test]
+fn nodes_are_killed_while_they_are_written_to() {
+    if !can_run("nodes_are_killed_while_they_are_written_to") {
+        return;
+    }
+    let churn = Churn::new("nodes are killed", "24", pick("6", "40"));
+    let mut random = Random::new(5);
+    for turn in 0..pick(3, 20) {
+        let mut nodes = [Node::start("256M"), Node::start("256M")];
+        let running = churn.start(&[&nodes[0], &nodes[1]], "copies=2");
+        pause(random.draw() % 400);
+        nodes[turn % 2].kill();
+        churn.same(&running.finish());
+    }
+}
+
+#[test]
+fn one_node_after_the_other_is_killed_and_comes_back_empty() {
+    if !can_run("one_node_after_the_other_is_killed_and_comes_back_empty") {
+        return;
+    }
+    let churn = Churn::new("nodes come back empty", "24", pick("25", "80"));
+    let mut nodes = [Node::start("256M"), Node::start("256M"), Node::start("256M")];
+    let running = churn.start(&[&nodes[0], &nodes[1], &nodes[2]], "copies=2");
+    for node in &mut nodes {
+        node.kill();
+        *node = Node::start_at(&node.address.clone(), "256M", &[]);
+        // Long enough for a repair: the program shows whether it was.
+        pause(pick(1500, 3000));
+    }
+    churn.same(&running.finish());
+}
+
+#[test]
+fn a_node_stops_and_goes_on() {
+    if !can_run("a_node_stops_and_goes_on") {
+        return;
+    }
+    let churn = Churn::new("a node stops", "24", pick("8", "40"));
+    let nodes = [Node::start("256M"), Node::start("256M")];
+    let running = churn.start(&[&nodes[0], &nodes[1]], "copies=2&deadline=300ms");
+    nodes[1].signal(libc::SIGSTOP);
+    pause(pick(2000, 10_000));
+    nodes[1].signal(libc::SIGCONT);
+    pause(500);
+    nodes[0].signal(libc::SIGSTOP);
+    pause(pick(1000, 5000));
+    nodes[0].signal(libc::SIGCONT);
+    churn.same(&running.finish());
+}
+
+#[test]
+fn a_program_whose_pages_are_lost_is_told_and_stopped() {
+    if !can_run("a_program_whose_pages_are_lost_is_told_and_stopped") {
+        return;
+    }
+    let churn = Churn::new("pages are lost", "24", "1000");
+    for comes_back in [false, true] {
+        let mut node = Node::start("256M");
+        let running = churn.start(&[&node], "patience=1s");
+        node.kill();
+        if comes_back {
+            node = Node::start_at(&node.address.clone(), "256M", &[]);
+        }
+        let finished = running.finish();
+        assert_eq!(finished.code(), Some(TO_STOP), "{}", finished.errors());
+        assert_eq!(finished.stdout, b"filled\n");
+        let expected = if comes_back { "all copies are lost" } else { "memory node is gone" };
+        assert!(finished.errors().contains(expected), "{}", finished.errors());
+    }
+}
+
+#[test]
+fn a_full_node_holds_the_program_up_and_loses_nothing() {
+    if !can_run("a_full_node_holds_the_program_up_and_loses_nothing") {
+        return;
+    }
+    let churn = Churn::new("a node is full", "24", "1000");
+    let node = Node::start("8M");
+    let hosts = format!("tcp://{}?patience=500ms", node.address);
+    let program = churn.program.clone().env("FARSIDE_FAR", hosts);
+    let directory = churn.exam.fresh_directory(Place::Far(25));
+    let finished = churn.exam.start(&program, Place::Far(25), &directory).finish();
+    assert_eq!(finished.code(), Some(TO_STOP), "{}", finished.errors());
+    assert!(finished.errors().contains("full"), "{}", finished.errors());
+}
+
+#[test]
+fn what_a_killed_program_kept_is_forgotten() {
+    if !can_run("what_a_killed_program_kept_is_forgotten") {
+        return;
+    }
+    let churn = Churn::new("the program is killed", "24", "1000");
+    // There is room for one only.
+    let node = Node::start_at("127.0.0.1:0", "28M", &["--lease", "0.3"]);
+    for _ in 0..3 {
+        let running = churn.start(&[&node], "patience=10s");
+        running.signal(libc::SIGKILL);
+        assert_eq!(running.finish().code(), Some(137));
+    }
+}
+
+#[test]
+fn nonsense_does_not_disturb_a_node() {
+    if !can_run("nonsense_does_not_disturb_a_node") {
+        return;
+    }
+    let churn = Churn::new("nonsense is sent", "24", pick("4", "40"));
+    let node = Node::start("256M");
+    let running = churn.start(&[&node], "");
+    let mut random = Random::new(7);
+    let begun = Instant::now();
+    for turn in 0..pick(2_000u64, 10_000) {
+        let Ok(mut stream) = TcpStream::connect(&node.address) else { panic!("turn {turn}") };
+        let mut bytes: Vec<u8> = (0..random.draw() % 200).map(|_| random.draw() as u8).collect();
+        match turn % 4 {
+            // The beginning of a real message, and of a TLS handshake.
+            0 => bytes.splice(..0, *b"FSN\x01\x01\0\0\0").for_each(drop),
+            1 => bytes.splice(..0, *b"\x16\x03\x01\x02\0\x01\0").for_each(drop),
+            _ => {}
+        }
+        // The node may have hung up already.
+        let _ = stream.write_all(&bytes);
+        assert!(begun.elapsed() < Duration::from_secs(300), "turn {turn}");
+    }
+    churn.same(&running.finish());
+}
+
+#[test]
+fn nodes_that_cannot_be_used_are_named_before_the_program_starts() {
+    if !can_run("nodes_that_cannot_be_used_are_named_before_the_program_starts") {
+        return;
+    }
+    let mut node = Node::start("16M");
+    node.kill();
+    let exam = Exam::new("no node");
+    let here = format!("tcp://{}", node.address);
+    for (far, code, expected) in [
+        (&here[..], 125, "cannot reach memory node"),
+        ("tcp://192.0.2.1:7", 2, "--insecure"),
+        ("tcp://no-such-host.invalid", 2, "no-such-host.invalid"),
+    ] {
+        let program = Program::new("true").env("FARSIDE_FAR", far);
+        let directory = exam.fresh_directory(Place::Far(25));
+        let finished = exam.start(&program, Place::Far(25), &directory).finish();
+        assert_eq!(finished.code(), Some(code), "{far}: {}", finished.errors());
+        assert!(finished.errors().contains(expected), "{far}: {}", finished.errors());
+    }
+}
