@@ -10,9 +10,14 @@ use std::time::Duration;
 use clap::Args;
 use farside_node::network::{Node, Options};
 use farside_wire::transport::TcpListening;
+use nix::sys::signal::{SigSet, Signal};
 
 use crate::Failure;
 use crate::options::{Size, parse_size};
+use crate::run::complain;
+
+/// Exit code of a node that ended although it still had pages.
+const LEFT_PAGES: i32 = 1;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -92,6 +97,8 @@ fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<Ex
     let node = Node::new(options).map_err(|error| Failure::own(error.to_string()))?;
     let cannot = |error| Failure::own(format!("cannot listen at {listen}: {error}"));
     let listening = TcpListening::bind(address).map_err(cannot)?;
+    end_by_signal(&node)
+        .map_err(|error| Failure::own(format!("cannot wait for signals: {error}")))?;
     let address = listening.address().map_err(cannot)?;
     let mut out = std::io::stdout();
     // Nobody may be there to read it.
@@ -100,6 +107,33 @@ fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<Ex
     let serving = Arc::clone(&node);
     serving.serve(&listening).map_err(|error| Failure::own(error.to_string()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// At the first signal that asks the node to end, it gives its pages to others and ends when it has none; at the second
+/// it ends at once. Signals are blocked in all threads that are started from now on.
+fn end_by_signal(node: &Arc<Node>) -> std::io::Result<()> {
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGTERM);
+    signals.add(Signal::SIGINT);
+    signals.thread_block()?;
+    let node = Arc::clone(node);
+    let waiting = move || {
+        let _ = signals.wait();
+        node.drain();
+        complain("the memory node gives its pages to others; another signal ends it at once");
+        let drained = Arc::clone(&node);
+        let draining = move || {
+            while !drained.is_empty() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            std::process::exit(0);
+        };
+        // Without the thread, the second signal does it.
+        let _ = std::thread::Builder::new().name("drain".into()).spawn(draining);
+        let _ = signals.wait();
+        std::process::exit(LEFT_PAGES);
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(waiting).map(drop)
 }
 
 fn address_of(listen: &str) -> Result<SocketAddr, Failure> {

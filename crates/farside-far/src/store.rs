@@ -137,6 +137,10 @@ pub struct Health {
     pub repaired_copies: u64,
     /// Pages stored with fewer copies than there should be.
     pub degraded_pages: u64,
+    /// Pages of which there are fewer copies than there should be.
+    pub lacking_pages: u64,
+    /// How long there have been such pages, in milliseconds.
+    pub lacking_ms: u64,
 }
 
 /// An order to move pages.

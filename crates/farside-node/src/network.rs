@@ -130,7 +130,12 @@ impl Node {
         self.draining.load(Ordering::Relaxed)
     }
 
-    /// Takes nothing new from now on: clients are told in every reply.
+    /// Whether it keeps no pages.
+    pub fn is_empty(&self) -> bool {
+        self.frames.used() == 0
+    }
+
+    /// Takes nothing new from now on: clients are told in every reply, and take their pages elsewhere if they can.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
     }

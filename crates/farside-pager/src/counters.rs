@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use farside_far::Health;
+
 /// First word of a counters block: "farside" and the layout version.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"farside\x01");
 
@@ -128,6 +130,20 @@ counters! {
     tape_lost,
     /// Pages that the node moved in or out while the program ran.
     moved_pages,
+    /// Reads that were sent to another memory node because the first did not answer in time.
+    hedged_reads,
+    /// Pages that came from a memory node, or to one, other than they were sent.
+    damaged_pages,
+    /// Copies of pages that memory nodes lost.
+    lost_copies,
+    /// Copies of pages made because there were too few.
+    repaired_copies,
+    /// Pages that were stored with fewer copies than there should be.
+    degraded_pages,
+    /// Level: pages of which there are fewer copies than there should be.
+    lacking_pages,
+    /// Milliseconds during which there were such pages.
+    lacking_ms,
 }
 
 impl Default for Counters {
@@ -156,6 +172,21 @@ impl Counters {
             (&self.far_pages, &child.far_pages),
         ] {
             to.store(from.load(Relaxed), Relaxed);
+        }
+    }
+
+    /// Takes over what the far store has seen of its nodes.
+    pub fn note_health(&self, health: &Health) {
+        for (counter, value) in [
+            (&self.hedged_reads, health.hedged_reads),
+            (&self.damaged_pages, health.damaged_pages),
+            (&self.lost_copies, health.lost_copies),
+            (&self.repaired_copies, health.repaired_copies),
+            (&self.degraded_pages, health.degraded_pages),
+            (&self.lacking_pages, health.lacking_pages),
+            (&self.lacking_ms, health.lacking_ms),
+        ] {
+            counter.store(value, Relaxed);
         }
     }
 

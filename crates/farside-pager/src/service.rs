@@ -301,6 +301,7 @@ impl Service {
             // While a process forks, its connections are as they are.
             if let Some(_inside) = self.pager.try_enter() {
                 self.pager.store.tend();
+                self.pager.counters.note_health(&self.pager.store.health());
             }
             thread::sleep_ns(TEND_EVERY_NS);
         }

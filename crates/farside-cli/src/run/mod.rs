@@ -13,6 +13,7 @@ mod members;
 mod parts;
 mod program;
 mod progress;
+mod redundancy;
 mod registry;
 mod report;
 mod signals;
@@ -45,6 +46,7 @@ use following::Watch;
 use members::{Companion, Members};
 use parts::Parts;
 use progress::Progress;
+use redundancy::Redundancy;
 use registry::Registration;
 use signals::Inherited;
 pub(crate) use signals::{Event, Signals, die_by};
@@ -210,7 +212,9 @@ fn start(
     // A run that `farside top` cannot see is still a run.
     let registration = Registration::enter(&run).ok();
     let mut progress = Progress::new(options.progress);
+    let copies = matches!(far, FarUrl::Nodes(nodes) if nodes.copies > 1);
     let watch = Watch::new(subject.tape.is_some() && !options.quiet);
+    let watch = (watch, Redundancy::new(copies && !options.quiet));
     let mut supervisor = Supervisor::new(signals, members, subject.clone(), (program, node), watch);
     let report = supervisor.run(&mut progress).map_err(|error| own("go on supervising", error))?;
     Ok(((supervisor, registration), report))

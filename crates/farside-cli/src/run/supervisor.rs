@@ -14,6 +14,7 @@ use super::following::Watch;
 use super::job_control::JobControl;
 use super::members::Members;
 use super::progress::Progress;
+use super::redundancy::Redundancy;
 use super::report::{Ending, Report, Subject, signal_name};
 use super::signals::{Event, Signals};
 use crate::record::Recorded;
@@ -44,17 +45,18 @@ pub struct Supervisor {
     ending: Ending,
     job_control: JobControl,
     last_forwarded: Option<(Signal, Instant)>,
-    watch: Watch,
+    watch: (Watch, Redundancy),
 }
 
 impl Supervisor {
-    /// Takes charge of `program` and `node`; `watch` is who says that the program leaves its tape.
+    /// Takes charge of `program` and `node`; `watch` is who says that the program leaves its tape, or that its pages
+    /// lack copies.
     pub fn new(
         signals: Signals,
         members: Members,
         subject: Subject,
         (program, node): (Pid, Node),
-        watch: Watch,
+        watch: (Watch, Redundancy),
     ) -> Self {
         Self {
             signals,
@@ -75,7 +77,7 @@ impl Supervisor {
     /// Serves until the program has ended, and returns the run's report.
     pub fn run(&mut self, progress: &mut Progress) -> io::Result<Report> {
         while self.ending == Ending::Running {
-            let glance = self.watch.is_on().then_some(GLANCE);
+            let glance = self.is_watching().then_some(GLANCE);
             self.step(progress.is_shown().then_some(REDRAW).or(glance))?;
             self.keep_watch();
             if progress.is_shown() {
@@ -92,9 +94,15 @@ impl Supervisor {
         Ok(self.report())
     }
 
+    fn is_watching(&self) -> bool {
+        self.watch.0.is_on() || self.watch.1.is_on()
+    }
+
     fn keep_watch(&mut self) {
-        if self.watch.is_on() {
-            self.watch.look(&self.members.figures());
+        if self.is_watching() {
+            let figures = self.members.figures();
+            self.watch.0.look(&figures);
+            self.watch.1.look(&figures);
         }
     }
 

@@ -17,14 +17,14 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use farside_os::random;
-use farside_wire::frame::{Kind, MOST, Record};
+use farside_wire::frame::Record;
 use farside_wire::pool::Block;
 
 use crate::keeper::Keeper;
 use crate::slots::{RAW_UNITS, Slots};
 use crate::{FarError, FarStore, Health, Ticket};
+use peer::Peer;
 pub use peer::{Network, TcpNetwork};
-use peer::{Peer, Weight};
 use reading::Readings;
 pub use seals::MOST_NODES;
 use seals::Seals;
@@ -88,6 +88,14 @@ struct Troubles {
 impl Troubles {
     fn add(counter: &AtomicU64, count: u64) {
         counter.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// In a forked child, which has seen nothing yet.
+    fn clear(&self) {
+        let Self { hedged, damaged, lost_copies, repaired, degraded } = self;
+        for counter in [hedged, damaged, lost_copies, repaired, degraded] {
+            counter.store(0, Ordering::Relaxed);
+        }
     }
 }
 
@@ -176,15 +184,7 @@ impl Remote {
         }
         for (index, peer) in self.peers.iter().enumerate() {
             let mine = runs.iter().filter(|(_, nodes)| nodes >> index & 1 == 1);
-            let mine: Vec<Record> = mine.map(|(run, _)| *run).collect();
-            let Some(line) = peer.line(Weight::Heavy) else { continue };
-            for some in mine.chunks(MOST) {
-                // What a node does not learn of, it forgets with the rest.
-                if let Ok(id) = line.send(Kind::Free, some, &[]) {
-                    line.abandon(id);
-                }
-            }
-            line.sweep();
+            peer.forget(&mine.map(|(run, _)| *run).collect::<Vec<Record>>());
         }
     }
 }
@@ -257,6 +257,8 @@ impl FarStore for Remote {
             lost_copies: of(lost_copies),
             repaired_copies: of(repaired),
             degraded_pages: of(degraded),
+            lacking_pages: self.repair.lacking(),
+            lacking_ms: self.repair.lacking_ns(self.now()) / 1_000_000,
         }
     }
 
@@ -274,6 +276,8 @@ impl FarStore for Remote {
 
     fn after_fork_in_child(&self, link: OwnedFd) -> Result<(), FarError> {
         self.is_child.store(true, Ordering::Relaxed);
+        self.troubles.clear();
+        self.repair.clear();
         self.keeper.rejoin(link, &self.slots)?;
         for peer in &self.peers {
             peer.leave_to_parent();

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use farside_wire::frame::{Code, DRAINING, Kind, hello};
+use farside_wire::frame::{Code, DRAINING, Kind, MOST, Record, hello};
 use farside_wire::transport::Stream;
 
 use super::Timing;
@@ -90,9 +90,23 @@ impl Peer {
 
     /// Whether new pages may be sent.
     pub fn takes_pages(&self, now: u64) -> bool {
-        self.is_up()
-            && !self.draining.load(Ordering::Relaxed)
-            && self.full_until.load(Ordering::Relaxed) <= now
+        self.is_up() && !self.is_draining() && self.full_until.load(Ordering::Relaxed) <= now
+    }
+
+    /// Whether it wants to get rid of its pages.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// Tells it that some of its pages can be forgotten. What it does not learn of, it forgets with the rest.
+    pub fn forget(&self, runs: &[Record]) {
+        let Some(line) = self.line(Weight::Heavy) else { return };
+        for some in runs.chunks(MOST) {
+            if let Ok(id) = line.send(Kind::Free, some, &[]) {
+                line.abandon(id);
+            }
+        }
+        line.sweep();
     }
 
     /// Whether it was slow lately.

@@ -71,6 +71,7 @@ impl Remote {
         let (stored, refused, is_full) = ([0; MOST], [0; MOST], false);
         let mut batch = Batch { pages, records, stored, refused, is_full };
         let result = self.send_copies(&mut batch);
+        let mut stale: Vec<(u16, Record)> = Vec::new();
         for (at, (page, _)) in pages.iter().enumerate() {
             let (block, fresh) = blocks[at];
             let Record { slot, version, check, .. } = batch.records[at];
@@ -82,12 +83,28 @@ impl Remote {
                 }
                 continue;
             }
+            let before = self.seals.get(slot).0.nodes;
+            if before & !nodes != 0 && !fresh {
+                let record = Record { slot, version, check: 1, code: 0 };
+                stale.push((before & !nodes, record));
+            }
             self.seals.set(slot, Seal { version, nodes }, check.into());
             if fresh {
                 self.slots.set(*page, block);
             }
         }
+        self.forget_stale(&stale);
         result
+    }
+
+    /// Tells nodes that have an older version of pages that they can forget it.
+    fn forget_stale(&self, stale: &[(u16, Record)]) {
+        let nodes = stale.iter().fold(0, |all, (nodes, _)| all | nodes);
+        for node in bits(nodes.into()) {
+            let mine = stale.iter().filter(|(nodes, _)| nodes >> node & 1 == 1);
+            let mine: Vec<Record> = mine.map(|(_, record)| *record).collect();
+            self.peers[node].forget(&mine);
+        }
     }
 
     /// Finds slots for pages; says which of them nobody had before. Those lie side by side.
