@@ -124,6 +124,8 @@ struct RunArguments {
     /// Let pages travel to other machines unprotected.
     #[arg(long)]
     insecure: bool,
+    #[command(flatten)]
+    credentials: CredentialArguments,
     /// Most pages that a fault fetches besides its own.
     #[arg(long, value_name = "N")]
     readahead: Option<String>,
@@ -209,6 +211,23 @@ fn run_help() -> String {
     )
 }
 
+/// Who may talk to whom.
+#[derive(Debug, Args)]
+pub struct CredentialArguments {
+    /// Protect connections by TLS, with the secret in this file, which clients and nodes share.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tls_ca", "tls_cert", "tls_key"])]
+    pub psk: Option<String>,
+    /// Protect connections by TLS: whoever talks to us shows a certificate signed by an authority in this PEM file.
+    #[arg(long, value_name = "FILE", requires_all = ["tls_cert", "tls_key"])]
+    pub tls_ca: Option<String>,
+    /// Our own certificate, a PEM file.
+    #[arg(long, value_name = "FILE", requires = "tls_ca")]
+    pub tls_cert: Option<String>,
+    /// The private key of our certificate, a PEM file.
+    #[arg(long, value_name = "FILE", requires = "tls_ca")]
+    pub tls_key: Option<String>,
+}
+
 /// URLs as one text.
 fn all(urls: &[String]) -> Option<String> {
     (!urls.is_empty()).then(|| urls.join(" "))
@@ -225,6 +244,10 @@ impl RunArguments {
             far: given(&all(&self.far), "--far"),
             copies: given(&self.copies, "--copies"),
             insecure: switch(self.insecure, "--insecure"),
+            psk: given(&self.credentials.psk, "--psk"),
+            tls_ca: given(&self.credentials.tls_ca, "--tls-ca"),
+            tls_cert: given(&self.credentials.tls_cert, "--tls-cert"),
+            tls_key: given(&self.credentials.tls_key, "--tls-key"),
             readahead: given(&self.readahead, "--readahead"),
             replacement: given(&self.replacement, "--replacement"),
             prefetch: given(&self.prefetch, "--prefetch"),

@@ -3,16 +3,18 @@
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use farside_node::network::{Node, Options};
-use farside_wire::transport::TcpListening;
+use farside_wire::transport::{Files, TcpListening};
 use nix::sys::signal::{SigSet, Signal};
 
 use crate::Failure;
+use crate::command::CredentialArguments;
 use crate::options::{Size, parse_size};
 use crate::run::complain;
 
@@ -37,6 +39,8 @@ pub struct Arguments {
     /// Serve clients on other machines although pages travel unprotected.
     #[arg(long)]
     insecure: bool,
+    #[command(flatten)]
+    credentials: CredentialArguments,
     /// Serve one run over an inherited connection.
     #[arg(long, hide = true, requires_all = ["link", "far"], conflicts_with_all = ["listen", "memory"])]
     embedded: bool,
@@ -81,9 +85,20 @@ fn serve_run(link: RawFd) -> Result<ExitCode, Failure> {
 /// Serves clients across a network until a signal ends it.
 fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<ExitCode, Failure> {
     let address = address_of(listen)?;
-    if !arguments.insecure && !address.ip().is_loopback() {
+    let CredentialArguments { psk, tls_ca, tls_cert, tls_key } = &arguments.credentials;
+    let file = |path: &Option<String>| path.as_ref().map(PathBuf::from);
+    let files = Files {
+        authority: file(tls_ca),
+        certificate: file(tls_cert),
+        key: file(tls_key),
+        secret: file(psk),
+    };
+    let protection = files.read().map_err(|error| Failure::usage(error.to_string()))?;
+    let protected = arguments.insecure || !files.is_empty();
+    if !protected && !address.ip().is_loopback() {
         return Err(Failure::usage(format!(
-            "--listen {listen}: clients on other machines would send pages unprotected; --insecure allows that"
+            "--listen {listen}: clients on other machines would send pages unprotected: give --psk, or --tls-ca, \
+             --tls-cert and --tls-key; or allow it with --insecure"
         )));
     }
     let bytes = memory_of(memory)?;
@@ -93,7 +108,7 @@ fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<Ex
         Failure::usage(format!("--lease {}: not a number of seconds up to a day", arguments.lease))
     })?;
     let connections = arguments.connections.max(2);
-    let options = Options { memory: bytes, lease, connections, ..Options::default() };
+    let options = Options { memory: bytes, lease, connections, protection, ..Options::default() };
     let node = Node::new(options).map_err(|error| Failure::own(error.to_string()))?;
     let cannot = |error| Failure::own(format!("cannot listen at {listen}: {error}"));
     let listening = TcpListening::bind(address).map_err(cannot)?;

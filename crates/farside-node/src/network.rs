@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,12 +12,12 @@ use farside_os::memory::PAGE;
 use farside_os::random;
 use farside_os::thread::now_ns;
 use farside_wire::frame::{Code, Vitals};
-use farside_wire::transport::{Tcp, TcpListening};
+use farside_wire::transport::{Patience, Protection, Stream, Tcp, TcpListening, Tls};
 
 use crate::counters::Counters;
 use crate::frames::Frames;
 use crate::pool::Pool;
-use crate::session::Session;
+use crate::session::{HELLO_NS, Session};
 
 /// How often leases are looked at.
 const SWEEP: Duration = Duration::from_millis(200);
@@ -33,6 +33,8 @@ pub struct Options {
     pub spin: Duration,
     /// Most connections.
     pub connections: usize,
+    /// How connections are protected.
+    pub protection: Protection,
 }
 
 impl Default for Options {
@@ -42,6 +44,7 @@ impl Default for Options {
             lease: Duration::from_secs(10),
             spin: Duration::from_micros(50),
             connections: 1024,
+            protection: Protection::None,
         }
     }
 }
@@ -189,14 +192,23 @@ impl Node {
         std::thread::Builder::new().name("leases".into()).spawn(sweeping)?;
         loop {
             match listening.accept() {
-                Ok((stream, peer)) => self.admit(stream, peer),
+                Ok((stream, _)) => self.admit(stream),
                 // Out of descriptors or memory: those that are connected are served meanwhile.
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
         }
     }
 
-    fn admit(self: &Arc<Self>, stream: std::net::TcpStream, _peer: SocketAddr) {
+    fn protect(&self, stream: TcpStream) -> io::Result<Box<dyn Stream>> {
+        let tcp = Tcp::new(stream)?;
+        let Protection::Tls(credentials) = &self.options.protection else {
+            return Ok(Box::new(tcp));
+        };
+        let patience = Patience::from_now(&tcp, 0, HELLO_NS);
+        Ok(Box::new(Tls::accept(tcp, credentials, patience)?))
+    }
+
+    fn admit(self: &Arc<Self>, stream: TcpStream) {
         let most = self.options.connections;
         let more = |count| (count < most).then_some(count + 1);
         if self.connections.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_err() {
@@ -206,9 +218,10 @@ impl Node {
         let node = Arc::clone(self);
         let serving = move || {
             let connection = Connection(node);
-            if let Ok(stream) = Tcp::new(stream) {
-                // Whatever ends a connection, the client learns of it by its end.
-                let _ = Session::new(Arc::clone(&connection.0), Box::new(stream)).serve();
+            // Whatever ends a connection, the client learns of it by its end.
+            match connection.0.protect(stream) {
+                Ok(stream) => _ = Session::new(Arc::clone(&connection.0), stream).serve(),
+                Err(_) => Counters::add(&connection.0.counters.refused_connections, 1),
             }
         };
         if std::thread::Builder::new().name("session".into()).spawn(serving).is_err() {

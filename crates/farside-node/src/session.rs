@@ -14,7 +14,7 @@ use crate::frames::Pinned;
 use crate::network::{Node, Seat};
 
 /// How long a client may take to say who it is.
-const HELLO_NS: u64 = 5_000_000_000;
+pub(crate) const HELLO_NS: u64 = 5_000_000_000;
 
 /// How long the rest of a message, or room for a reply, may take to come.
 const STALLED_NS: u64 = 30_000_000_000;

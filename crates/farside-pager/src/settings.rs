@@ -55,6 +55,14 @@ pub mod env {
     pub const RECORD: &str = "FARSIDE_RECORD";
     /// Far memory, as `--far` names it.
     pub const FAR: &str = "FARSIDE_FAR";
+    /// File with a secret that memory nodes know, too.
+    pub const PSK: &str = "FARSIDE_PSK";
+    /// File with certificates of authorities for TLS.
+    pub const TLS_CA: &str = "FARSIDE_TLS_CA";
+    /// File with the own certificate.
+    pub const TLS_CERT: &str = "FARSIDE_TLS_CERT";
+    /// File with its key.
+    pub const TLS_KEY: &str = "FARSIDE_TLS_KEY";
     /// Abstract socket name of the supervisor.
     pub const CONTROL: &str = "FARSIDE_CONTROL";
 }

@@ -1,6 +1,7 @@
 //! Start-up: what runs before the program's `main`.
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI32, AtomicU32};
@@ -13,6 +14,7 @@ use farside_pager::service::Service;
 use farside_pager::settings::{Settings, env};
 use farside_pager::{Hooks, Reader};
 use farside_wire::control::{self, Hello, Joined, ProgramName};
+use farside_wire::transport::Files;
 
 use crate::far;
 use crate::thread::{self, RUNTIME};
@@ -59,6 +61,8 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         FarUrl::Nodes(nodes) => Some(nodes.resolve(true).map_err(|error| error.to_string())?),
         FarUrl::Embedded { .. } => None,
     };
+    let protection = credentials(lookup).read().map_err(|error| error.to_string())?;
+    let network = Box::new(TcpNetwork { protection });
     PROCESS.store(std::process::id(), Relaxed);
     site::prepare();
     let joined = join(control, None)?;
@@ -68,8 +72,9 @@ fn open_far_memory(control: &str) -> Result<(), String> {
     let store = |pages| {
         let link = joined.node;
         Ok(match &cluster {
-            Some(nodes) => Box::new(Remote::connect(link, nodes, Box::new(TcpNetwork), pages)?)
-                as Box<dyn FarStore>,
+            Some(nodes) => {
+                Box::new(Remote::connect(link, nodes, network, pages)?) as Box<dyn FarStore>
+            }
             None => Box::new(Embedded::connect(link, &url, pages)?),
         })
     };
@@ -88,6 +93,17 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         .map_err(|error| error.to_string())?;
     far::open(service);
     Ok(())
+}
+
+/// Files that say which memory nodes we talk to, and who we are.
+fn credentials(lookup: impl Fn(&str) -> Option<String>) -> Files {
+    let file = |name| lookup(name).map(PathBuf::from);
+    Files {
+        authority: file(env::TLS_CA),
+        certificate: file(env::TLS_CERT),
+        key: file(env::TLS_KEY),
+        secret: file(env::PSK),
+    }
 }
 
 /// The supervisor's name, kept because the program may change its environment.

@@ -70,11 +70,15 @@ struct Key {
 }
 
 /// All settings in the order of their fields in [`Layer`].
-const KEYS: [Key; 12] = [
+const KEYS: [Key; 16] = [
     Key { name: "local", variable: env::LOCAL, kind: Kind::TextOrNumber },
     Key { name: "far", variable: env::FAR, kind: Kind::Text },
     Key { name: "copies", variable: "FARSIDE_COPIES", kind: Kind::Number },
     Key { name: "insecure", variable: "FARSIDE_INSECURE", kind: Kind::Switch },
+    Key { name: "psk", variable: env::PSK, kind: Kind::Text },
+    Key { name: "tls-ca", variable: env::TLS_CA, kind: Kind::Text },
+    Key { name: "tls-cert", variable: env::TLS_CERT, kind: Kind::Text },
+    Key { name: "tls-key", variable: env::TLS_KEY, kind: Kind::Text },
     Key { name: "readahead", variable: env::READAHEAD, kind: Kind::Number },
     Key { name: "replacement", variable: env::REPLACEMENT, kind: Kind::Text },
     Key { name: "prefetch", variable: env::PREFETCH, kind: Kind::Text },
@@ -96,6 +100,14 @@ pub struct Layer {
     pub copies: Option<Given>,
     /// Whether pages may travel unprotected.
     pub insecure: Option<Given>,
+    /// File with a secret that memory nodes know, too.
+    pub psk: Option<Given>,
+    /// File with certificates of authorities for TLS.
+    pub tls_ca: Option<Given>,
+    /// File with the own certificate.
+    pub tls_cert: Option<Given>,
+    /// File with its key.
+    pub tls_key: Option<Given>,
     /// Read-ahead in pages.
     pub readahead: Option<Given>,
     /// Replacement policy.
@@ -121,6 +133,10 @@ impl Layer {
             &mut self.far,
             &mut self.copies,
             &mut self.insecure,
+            &mut self.psk,
+            &mut self.tls_ca,
+            &mut self.tls_cert,
+            &mut self.tls_key,
             &mut self.readahead,
             &mut self.replacement,
             &mut self.prefetch,

@@ -10,6 +10,7 @@ use farside_far::{FarUrl, NodesUrl};
 use farside_pager::Recording;
 use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
 use farside_policy::{prefetch, replacement};
+use farside_wire::transport::Files;
 
 pub use layer::{Given, Layer, Origin};
 pub use size::{BadLocal, Local, MAX_SIZE, Size, parse_size};
@@ -37,6 +38,8 @@ pub struct Options {
     pub far: FarUrl,
     /// Whether pages may travel to other machines unprotected.
     pub insecure: bool,
+    /// Files that say who may talk to whom.
+    pub credentials: Files,
     /// Read-ahead in pages.
     pub readahead: u32,
     /// Replacement policy.
@@ -95,6 +98,7 @@ impl Options {
             local,
             far,
             insecure: switch(layer.insecure.as_ref())?,
+            credentials: credentials(layer)?,
             readahead: readahead(layer.readahead.as_ref())?,
             replacement: name(
                 layer.replacement.as_ref(),
@@ -127,6 +131,20 @@ impl Options {
             record: self.record,
         }
     }
+}
+
+/// Files for TLS, by absolute paths: the program may be elsewhere.
+fn credentials(layer: &Layer) -> Result<Files, Failure> {
+    let path = |given: &Option<Given>| match given {
+        Some(given) => std::path::absolute(&given.text).map(Some).map_err(|bad| given.refuse(bad)),
+        None => Ok(None),
+    };
+    Ok(Files {
+        authority: path(&layer.tls_ca)?,
+        certificate: path(&layer.tls_cert)?,
+        key: path(&layer.tls_key)?,
+        secret: path(&layer.psk)?,
+    })
 }
 
 fn with_copies(far: FarUrl, given: Option<&Given>) -> Result<FarUrl, Failure> {

@@ -1,24 +1,28 @@
 //! Finding the memory nodes of a run before the program starts.
 
-use std::net::TcpStream;
-use std::time::Duration;
-
 use farside_far::FarUrl;
+use farside_far::remote::{TcpNetwork, probe};
+use farside_wire::transport::Protection;
 
 use crate::Failure;
+use crate::options::Options;
 
 /// Far memory by addresses, which the program need not look up, and reaches.
 ///
 /// # Errors
-/// If a node has no address, cannot be reached, or would get pages unprotected.
-pub fn reach(far: &FarUrl, insecure: bool) -> Result<FarUrl, Failure> {
-    let FarUrl::Nodes(nodes) = far else { return Ok(far.clone()) };
-    let cluster = nodes.resolve(insecure).map_err(|error| Failure::usage(error.to_string()))?;
-    let timeout = Duration::from_nanos(cluster.timing.connect_ns);
-    for (host, address) in nodes.hosts.iter().zip(&cluster.nodes) {
-        TcpStream::connect_timeout(address, timeout).map_err(|error| {
+/// If a node has no address, cannot be reached, is not whom we take, or would get pages unprotected.
+pub fn reach(options: &Options) -> Result<FarUrl, Failure> {
+    let FarUrl::Nodes(nodes) = &options.far else { return Ok(options.far.clone()) };
+    let protection =
+        options.credentials.read().map_err(|error| Failure::usage(error.to_string()))?;
+    let protected = options.insecure || matches!(protection, Protection::Tls(_));
+    let cluster = nodes.resolve(protected).map_err(|error| Failure::usage(error.to_string()))?;
+    let network = TcpNetwork { protection };
+    for (host, node) in nodes.hosts.iter().zip(&cluster.nodes) {
+        probe(&network, node, &cluster.timing).map_err(|error| {
             Failure::own(format!(
-                "cannot reach memory node {host}: {error}; `farside node --listen {host} --memory SIZE` starts one"
+                "cannot use memory node {host}: {error}; `farside node --listen {host} --memory SIZE` \
+                 starts one"
             ))
         })?;
     }

@@ -26,6 +26,7 @@ use std::process::ExitCode;
 
 use farside_far::FarUrl;
 use farside_pager::settings::env;
+use farside_wire::transport::Files;
 
 pub(crate) use children::{Change, Launch, change_of};
 pub use following::{Followed, Following};
@@ -129,7 +130,7 @@ fn run_with(
         return Err(launch.exec(inherited));
     }
     doctor::check()?;
-    let reached = far::reach(&options.far, options.insecure)?;
+    let reached = far::reach(options)?;
     let library = library::find()?;
     if let Some(stats) = &options.stats {
         writable(stats)?;
@@ -229,7 +230,16 @@ fn environment(
     let settings = options.settings(subject.limit.for_process());
     let settings = settings.to_env().into_iter().map(|(name, value)| (name, value.into()));
     let preload = preload(library.as_os_str(), std::env::var_os("LD_PRELOAD"));
+    let Files { authority, certificate, key, secret } = &options.credentials;
+    let files = [
+        (env::TLS_CA, authority),
+        (env::TLS_CERT, certificate),
+        (env::TLS_KEY, key),
+        (env::PSK, secret),
+    ];
+    let files = files.into_iter().filter_map(|(name, file)| Some((name, file.as_ref()?.into())));
     settings
+        .chain(files)
         .chain([
             ("LD_PRELOAD", preload),
             (env::FAR, far.to_string().into()),

@@ -219,7 +219,7 @@ fn nodes_that_cannot_be_used_are_named_before_the_program_starts() {
     let exam = Exam::new("no node");
     let here = format!("tcp://{}", node.address);
     for (far, code, expected) in [
-        (&here[..], 125, "cannot reach memory node"),
+        (&here[..], 125, "cannot use memory node"),
         ("tcp://192.0.2.1:7", 2, "--insecure"),
         ("tcp://no-such-host.invalid", 2, "no-such-host.invalid"),
     ] {

@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use farside_os::memory::PAGE;
 use farside_os::thread::{futex_wait, futex_wake};
@@ -97,6 +97,8 @@ pub struct Line {
     changed: AtomicU32,
     /// Threads that wait for a change.
     waiting: AtomicU32,
+    /// Why the connection ended, if it did not end well.
+    why: OnceLock<String>,
 }
 
 /// Where pages of a read go.
@@ -144,6 +146,7 @@ impl Line {
             broken: AtomicBool::new(false),
             changed: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
+            why: OnceLock::new(),
         }
     }
 
@@ -174,6 +177,17 @@ impl Line {
         self.tell_others();
     }
 
+    fn fail(&self, error: &io::Error) {
+        // The first reason is the one.
+        let _ = self.why.set(error.to_string());
+        self.end();
+    }
+
+    /// Why the connection ended.
+    pub fn why(&self) -> &str {
+        self.why.get().map_or("the connection ended", String::as_str)
+    }
+
     fn tell_others(&self) {
         self.changed.fetch_add(1, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) > 0 {
@@ -196,8 +210,8 @@ impl Line {
         let header = Header::request(kind, id.0, self.epoch());
         match self.send_message(Header { pages: pages.len() as u16, ..header }, records, pages) {
             Ok(()) => Ok(id),
-            Err(_) => {
-                self.end();
+            Err(error) => {
+                self.fail(&error);
                 self.abandon(id);
                 Err(Silence::Broken)
             }
@@ -279,7 +293,7 @@ impl Line {
                             self.tell_others();
                             return Err(Silence::Late);
                         }
-                        Err(_) => self.end(),
+                        Err(error) => self.fail(&error),
                     }
                 }
                 Err(_) => {
@@ -300,8 +314,8 @@ impl Line {
         if let Ok(mut incoming) = self.incoming.try_lock() {
             let swept = self.receive_some(&mut incoming);
             drop(incoming);
-            if swept.is_err() {
-                self.end();
+            if let Err(error) = swept {
+                self.fail(&error);
             }
         }
     }

@@ -12,7 +12,6 @@ mod repair;
 mod seals;
 mod writing;
 
-use std::net::SocketAddr;
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -24,7 +23,7 @@ use crate::keeper::Keeper;
 use crate::slots::{RAW_UNITS, Slots};
 use crate::{FarError, FarStore, Health, Ticket};
 use peer::Peer;
-pub use peer::{Network, TcpNetwork};
+pub use peer::{Network, NodeAddress, TcpNetwork, probe};
 use reading::Readings;
 pub use seals::MOST_NODES;
 use seals::Seals;
@@ -63,7 +62,7 @@ impl Default for Timing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
     /// Where they are.
-    pub nodes: Vec<SocketAddr>,
+    pub nodes: Vec<NodeAddress>,
     /// How many of them are to have each page.
     pub copies: usize,
     /// How long things may take.
@@ -142,7 +141,7 @@ impl Remote {
             keeper,
             slots,
             seals: Seals::new()?,
-            peers: peers.map(|(address, index)| Peer::new(*address, index)).collect(),
+            peers: peers.map(|(address, index)| Peer::new(address.clone(), index)).collect(),
             network,
             copies: cluster.copies.clamp(1, cluster.nodes.len().clamp(1, MOST_NODES)),
             timing: cluster.timing,

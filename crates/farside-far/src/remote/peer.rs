@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use farside_wire::frame::{Code, DRAINING, Kind, MOST, Record, hello};
-use farside_wire::transport::Stream;
+use farside_os::random;
+use farside_wire::frame::{Code, DRAINING, Kind, MOST, Record, Vitals, hello};
+use farside_wire::transport::{Patience, Protection, Stream, Tcp, Tls};
 
 use super::Timing;
 use super::line::{CallId, Line, Reply, Silence};
@@ -18,13 +19,28 @@ pub trait Network: Send + Sync {
     ///
     /// # Errors
     /// If there is none to be had.
-    fn connect(&self, address: SocketAddr, timeout_ns: u64) -> io::Result<Box<dyn Stream>>;
+    fn connect(&self, node: &NodeAddress, timeout_ns: u64) -> io::Result<Box<dyn Stream>>;
 
     /// Nanoseconds of the clock that everything goes by.
     fn now(&self) -> u64;
 
     /// Lets some time pass.
     fn rest(&self, ns: u64);
+}
+
+/// Where a node is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeAddress {
+    /// What it is called: its certificate has to say so.
+    pub name: String,
+    /// Its address.
+    pub address: SocketAddr,
+}
+
+impl From<SocketAddr> for NodeAddress {
+    fn from(address: SocketAddr) -> Self {
+        Self { name: address.ip().to_string(), address }
+    }
 }
 
 /// What a request is for: a page that the program waits for does not queue behind others.
@@ -50,7 +66,7 @@ const PING_NS: u64 = 1_000_000_000;
 
 /// A node.
 pub struct Peer {
-    address: SocketAddr,
+    address: NodeAddress,
     /// Its place among the nodes of the run.
     index: usize,
     lines: [RwLock<Option<Arc<Line>>>; 2],
@@ -64,7 +80,7 @@ pub struct Peer {
 
 impl Peer {
     /// A node that is not connected to.
-    pub fn new(address: SocketAddr, index: usize) -> Self {
+    pub fn new(address: NodeAddress, index: usize) -> Self {
         Self {
             address,
             index,
@@ -163,15 +179,7 @@ impl Peer {
             if place.read().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(is_up) {
                 continue;
             }
-            let stream = network.connect(self.address, timing.connect_ns)?;
-            let line = Line::new(stream, timing.spin_ns);
-            let lease_ms = (timing.lease_ns / 1_000_000) as u32;
-            let until = network.now() + timing.connect_ns;
-            let id = line.send(Kind::Hello, &[hello(pool, lease_ms)], &[]).map_err(silent)?;
-            let reply = line.wait(id, &mut None, until).map_err(silent)?;
-            if reply.code != Code::Done {
-                return Err(io::Error::other("the memory node takes no more clients"));
-            }
+            let (line, reply) = greet(network, &self.address, timing, pool)?;
             let known = seals.epoch(self.index);
             if known != reply.epoch {
                 seals.change_epoch(self.index, known, reply.epoch);
@@ -224,21 +232,55 @@ impl Peer {
     }
 }
 
-fn silent(silence: Silence) -> io::Error {
-    match silence {
-        Silence::Late => io::ErrorKind::TimedOut.into(),
-        Silence::Broken | Silence::Busy => io::ErrorKind::ConnectionReset.into(),
+/// Connects to a node, and founds a pool or joins it.
+fn greet(
+    network: &dyn Network,
+    node: &NodeAddress,
+    timing: &Timing,
+    pool: u128,
+) -> io::Result<(Line, Reply)> {
+    let line = Line::new(network.connect(node, timing.connect_ns)?, timing.spin_ns);
+    let lease_ms = (timing.lease_ns / 1_000_000) as u32;
+    let until = network.now() + timing.connect_ns;
+    let silent = |silence| match silence {
+        Silence::Late => io::Error::other("it does not answer"),
+        Silence::Broken | Silence::Busy => io::Error::other(line.why().to_owned()),
+    };
+    let id = line.send(Kind::Hello, &[hello(pool, lease_ms)], &[]).map_err(silent)?;
+    let reply = line.wait(id, &mut None, until).map_err(silent)?;
+    match reply.code {
+        Code::Done => Ok((line, reply)),
+        _ => Err(io::Error::other("it takes no more clients")),
     }
 }
 
-/// TCP connections.
-#[derive(Copy, Clone, Debug, Default)]
-pub struct TcpNetwork;
+/// Asks a node how it is.
+///
+/// # Errors
+/// If it cannot be reached, is not whom we take, or will not have us.
+pub fn probe(network: &dyn Network, node: &NodeAddress, timing: &Timing) -> io::Result<Vitals> {
+    let mut name = [0; 16];
+    random::fill(&mut name)?;
+    // What it founds for us it may forget at once.
+    let timing = Timing { lease_ns: 1_000_000, ..*timing };
+    let (_, reply) = greet(network, node, &timing, u128::from_le_bytes(name))?;
+    reply.vitals.ok_or_else(|| io::Error::other("it does not say how it is"))
+}
+
+/// Connections over TCP.
+#[derive(Clone, Debug, Default)]
+pub struct TcpNetwork {
+    /// How they are protected.
+    pub protection: Protection,
+}
 
 impl Network for TcpNetwork {
-    fn connect(&self, address: SocketAddr, timeout_ns: u64) -> io::Result<Box<dyn Stream>> {
+    fn connect(&self, node: &NodeAddress, timeout_ns: u64) -> io::Result<Box<dyn Stream>> {
         let timeout = std::time::Duration::from_nanos(timeout_ns.max(1));
-        Ok(Box::new(farside_wire::transport::Tcp::connect(address, timeout)?))
+        let tcp = Tcp::connect(node.address, timeout)?;
+        let Protection::Tls(credentials) = &self.protection else { return Ok(Box::new(tcp)) };
+        let patience = Patience::from_now(&tcp, 0, timeout_ns);
+        Ok(Box::new(Tls::connect(tcp, credentials, &node.name, patience)?))
     }
 
     fn now(&self) -> u64 {

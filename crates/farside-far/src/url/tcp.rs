@@ -1,13 +1,13 @@
 //! Memory nodes across a network: `tcp://host:port,host:port?copies=2&deadline=1s`.
 
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::str::FromStr;
 
 use thiserror::Error;
 
 use super::{BadUrl, nanoseconds};
-use crate::remote::{Cluster, MOST_NODES, Timing};
+use crate::remote::{Cluster, MOST_NODES, NodeAddress, Timing};
 
 /// The port of a node whose URL names none.
 pub const PORT: u16 = 7431;
@@ -15,7 +15,7 @@ pub const PORT: u16 = 7431;
 /// Nodes, as they are named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodesUrl {
-    /// Host and port of each.
+    /// Host and port of each; or its name, `@`, and then where that is.
     pub hosts: Vec<String>,
     /// How many nodes are to have each page.
     pub copies: usize,
@@ -36,7 +36,8 @@ pub enum Unresolved {
     },
     /// Pages would be read by whoever can listen.
     #[error(
-        "memory node {0} is not on this machine, and pages would travel to it unprotected; --insecure allows that"
+        "memory node {0} is not on this machine, and pages would travel to it unprotected: give --psk, or \
+         --tls-ca, --tls-cert and --tls-key; or allow it with --insecure"
     )]
     Unprotected(String),
 }
@@ -54,6 +55,10 @@ const TIMES: [Time; 5] = [
 
 fn host(text: &str) -> Result<String, BadUrl> {
     let bad = || BadUrl::Host(text.to_owned());
+    let (known_as, text) = match text.split_once('@') {
+        Some((name, rest)) => (Some(name), rest),
+        None => (None, text),
+    };
     let has_port = text.rfind(':').is_some_and(|colon| !text[colon..].contains(']'));
     let (name, port) = if has_port { text.rsplit_once(':').ok_or_else(bad)? } else { (text, "") };
     let port = if has_port { port.parse().map_err(|_| bad())? } else { PORT };
@@ -61,7 +66,11 @@ fn host(text: &str) -> Result<String, BadUrl> {
     if name.is_empty() || !name.chars().all(plain) {
         return Err(bad());
     }
-    Ok(format!("{name}:{port}"))
+    match known_as {
+        Some(known_as) if known_as.is_empty() || !known_as.chars().all(plain) => Err(bad()),
+        Some(known_as) => Ok(format!("{known_as}@{name}:{port}")),
+        None => Ok(format!("{name}:{port}")),
+    }
 }
 
 impl FromStr for NodesUrl {
@@ -92,6 +101,12 @@ impl FromStr for NodesUrl {
     }
 }
 
+/// The name without the port.
+fn bare(host: &str) -> &str {
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    name.trim_start_matches('[').trim_end_matches(']')
+}
+
 fn copies(value: &str) -> Result<usize, BadUrl> {
     let copies = value.parse().ok().filter(|copies| (1..=MOST_NODES).contains(copies));
     copies.ok_or_else(|| BadUrl::Value {
@@ -115,30 +130,32 @@ impl NodesUrl {
         if self.hosts.len() > MOST_NODES { Err(BadUrl::TooMany(self.hosts.len())) } else { Ok(()) }
     }
 
-    /// Looks up where the nodes are. Those that are not on this machine are refused, unless it is all right that
-    /// everybody on the way can read the pages.
+    /// Looks up where the nodes are. Those that are not on this machine are refused, unless connections are
+    /// `protected`, or it is all right that they are not.
     ///
     /// # Errors
     /// If a name stands for no address.
-    pub fn resolve(&self, insecure: bool) -> Result<Cluster, Unresolved> {
+    pub fn resolve(&self, protected: bool) -> Result<Cluster, Unresolved> {
         let find = |host: &String| {
             let unknown = |error| Unresolved::Unknown { host: host.clone(), error };
-            let mut found = host.to_socket_addrs().map_err(unknown)?;
-            let address =
-                found.next().ok_or_else(|| unknown(std::io::ErrorKind::NotFound.into()))?;
-            if !insecure && !address.ip().is_loopback() {
+            let (name, place) = host.split_once('@').unwrap_or_else(|| (bare(host), host));
+            let mut found = place.to_socket_addrs().map_err(unknown)?;
+            let none = || unknown(std::io::ErrorKind::NotFound.into());
+            let address = found.next().ok_or_else(none)?;
+            if !protected && !address.ip().is_loopback() {
                 return Err(Unresolved::Unprotected(host.clone()));
             }
-            Ok(address)
+            Ok(NodeAddress { name: name.to_owned(), address })
         };
-        let nodes: Vec<SocketAddr> = self.hosts.iter().map(find).collect::<Result<_, _>>()?;
+        let nodes: Vec<NodeAddress> = self.hosts.iter().map(find).collect::<Result<_, _>>()?;
         Ok(Cluster { nodes, copies: self.copies, timing: self.timing })
     }
 }
 
 impl From<Cluster> for NodesUrl {
     fn from(cluster: Cluster) -> Self {
-        let hosts = cluster.nodes.iter().map(SocketAddr::to_string).collect();
+        let hosts =
+            cluster.nodes.iter().map(|node| format!("{}@{}", node.name, node.address)).collect();
         Self { hosts, copies: cluster.copies, timing: cluster.timing }
     }
 }

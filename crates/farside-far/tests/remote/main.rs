@@ -1,6 +1,7 @@
 //! Pages on nodes across a network, and what becomes of them when nodes and cables fail.
 
 mod cable;
+mod credentials;
 mod setup;
 
 use std::collections::HashMap;

@@ -12,7 +12,7 @@ use farside_node::network::{Node, Options};
 use farside_os::memory::{PAGE, anonymous_file};
 use farside_os::socket;
 use farside_wire::pool::{DATA_BYTES, MAX_PAGES, Message, REFS_BYTES};
-use farside_wire::transport::TcpListening;
+use farside_wire::transport::{Protection, TcpListening};
 
 /// A node, and where it is.
 pub fn node(options: Options) -> (Arc<Node>, SocketAddr) {
@@ -38,6 +38,15 @@ pub struct Client {
 
 impl Client {
     pub fn of(nodes: &[SocketAddr], copies: usize, timing: Timing) -> Self {
+        Self::protected(nodes, copies, timing, Protection::None)
+    }
+
+    pub fn protected(
+        nodes: &[SocketAddr],
+        copies: usize,
+        timing: Timing,
+        protection: Protection,
+    ) -> Self {
         let (link, keeper) = socket::pair().unwrap();
         let files = [
             anonymous_file(c"data", DATA_BYTES).unwrap(),
@@ -46,8 +55,10 @@ impl Client {
         ];
         let fds = [files[0].as_fd(), files[1].as_fd(), files[2].as_fd()];
         socket::send(keeper.as_fd(), &Message::Pool.encode(), &fds).unwrap();
-        let cluster = Cluster { nodes: nodes.to_vec(), copies, timing };
-        let store = Remote::connect(link, &cluster, Box::new(TcpNetwork), 1 << 20).unwrap();
+        let cluster =
+            Cluster { nodes: nodes.iter().map(|node| (*node).into()).collect(), copies, timing };
+        let store =
+            Remote::connect(link, &cluster, Box::new(TcpNetwork { protection }), 1 << 20).unwrap();
         let store = Arc::new(store);
         let over = Arc::new(AtomicBool::new(false));
         let (tended, ended) = (Arc::clone(&store), Arc::clone(&over));

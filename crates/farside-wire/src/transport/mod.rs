@@ -4,9 +4,13 @@ use std::io::{self, IoSlice, IoSliceMut};
 
 use farside_os::thread::now_ns;
 
+mod credentials;
 mod tcp;
+mod tls;
 
+pub use credentials::{BadCredentials, Credentials, Files, Protection};
 pub use tcp::{Tcp, TcpListening};
+pub use tls::Tls;
 
 /// What a thread waits for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -33,6 +37,14 @@ pub trait Stream: Send + Sync {
 
     /// Waits for what the thread is interested in, until the [clock](Self::now) shows `until` nanoseconds at the latest.
     fn wait(&self, interest: Interest, until: u64);
+
+    /// Sends what [`send`](Self::send) took, but could not send yet.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Ends the connection for both sides; whoever waits goes on.
     fn shut(&self);
@@ -97,8 +109,16 @@ pub fn send_all(
     mut stuck: impl FnMut() -> io::Result<()>,
 ) -> io::Result<()> {
     let mut spin = Spin::new(stream, patience);
-    while parts.iter().any(|part| !part.is_empty()) {
-        match stream.send(parts) {
+    loop {
+        let done = if parts.iter().all(|part| part.is_empty()) {
+            match stream.flush() {
+                Ok(()) => return Ok(()),
+                Err(error) => Err(error),
+            }
+        } else {
+            stream.send(parts)
+        };
+        match done {
             Ok(done) => IoSlice::advance_slices(&mut parts, done),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 stuck()?;
@@ -107,7 +127,6 @@ pub fn send_all(
             Err(error) => return Err(error),
         }
     }
-    Ok(())
 }
 
 /// A wait that begins with looking again and again.

@@ -1,0 +1,160 @@
+//! TLS 1.3 over TCP.
+
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, Connection, ServerConnection};
+
+use super::{Credentials, Interest, Patience, Spin, Stream, Tcp};
+
+/// Bytes that are taken before they have been sent.
+const BUFFERED: usize = 512 << 10;
+
+/// A protected connection.
+pub struct Tls {
+    tcp: Tcp,
+    connection: Mutex<Connection>,
+}
+
+/// A connection's bytes on the wire.
+struct Wire<'a>(&'a Tcp);
+
+impl Read for Wire<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.receive(&mut [IoSliceMut::new(into)])
+    }
+}
+
+impl Write for Wire<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.send(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.send(parts)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn bad(error: rustls::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+impl Tls {
+    /// Protects a connection to the node called `name`.
+    ///
+    /// # Errors
+    /// If one side is not whom the other one takes, or it takes longer than the patience is.
+    pub fn connect(
+        tcp: Tcp,
+        credentials: &Credentials,
+        name: &str,
+        patience: Patience,
+    ) -> io::Result<Self> {
+        let name = ServerName::try_from(name.to_owned())
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        let connection =
+            ClientConnection::new(Arc::clone(&credentials.client), name).map_err(bad)?;
+        Self::shake_hands(tcp, connection.into(), patience)
+    }
+
+    /// Protects a connection that a client has made.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn accept(tcp: Tcp, credentials: &Credentials, patience: Patience) -> io::Result<Self> {
+        let connection = ServerConnection::new(Arc::clone(&credentials.server)).map_err(bad)?;
+        Self::shake_hands(tcp, connection.into(), patience)
+    }
+
+    fn shake_hands(tcp: Tcp, mut connection: Connection, patience: Patience) -> io::Result<Self> {
+        connection.set_buffer_limit(Some(BUFFERED));
+        let mut spin = Spin::new(&tcp, patience);
+        while connection.is_handshaking() || connection.wants_write() {
+            let done = if connection.wants_write() {
+                connection.write_tls(&mut Wire(&tcp))
+            } else {
+                receive_packets(&mut connection, &tcp)
+            };
+            match done {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let sends = connection.wants_write();
+                    spin.pause(&tcp, if sends { Interest::Send } else { Interest::Receive })?;
+                }
+                Err(error) => {
+                    // The other side is told why, if it still listens.
+                    let _ = connection.write_tls(&mut Wire(&tcp));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(Self { tcp, connection: Mutex::new(connection) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Receives what has arrived; 0 if the other side hung up.
+fn receive_packets(connection: &mut Connection, tcp: &Tcp) -> io::Result<usize> {
+    let received = connection.read_tls(&mut Wire(tcp))?;
+    connection.process_new_packets().map_err(bad)?;
+    Ok(received)
+}
+
+/// Sends all that waits to be sent.
+fn send_packets(connection: &mut Connection, tcp: &Tcp) -> io::Result<()> {
+    while connection.wants_write() {
+        connection.write_tls(&mut Wire(tcp))?;
+    }
+    Ok(())
+}
+
+impl Stream for Tls {
+    fn send(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let connection = &mut *self.lock();
+        let taken = connection.writer().write_vectored(parts)?;
+        match send_packets(connection, &self.tcp) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            Err(error) if taken == 0 => Err(error),
+            _ if taken == 0 => Err(io::ErrorKind::WouldBlock.into()),
+            _ => Ok(taken),
+        }
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        send_packets(&mut self.lock(), &self.tcp)
+    }
+
+    fn receive(&self, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        let connection = &mut *self.lock();
+        loop {
+            match connection.reader().read_vectored(parts) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+            if receive_packets(connection, &self.tcp)? == 0 {
+                return Ok(0);
+            }
+            if connection.wants_write() {
+                // An answer of the protocol's own; if it does not go now, it goes with what is sent next.
+                let _ = send_packets(connection, &self.tcp);
+            }
+        }
+    }
+
+    fn wait(&self, interest: Interest, until: u64) {
+        self.tcp.wait(interest, until);
+    }
+
+    fn shut(&self) {
+        self.tcp.shut();
+    }
+}
