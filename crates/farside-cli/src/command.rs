@@ -124,6 +124,10 @@ struct RunArguments {
     /// Let pages travel to other machines unprotected.
     #[arg(long)]
     insecure: bool,
+    /// Encrypt pages before they leave, so that memory nodes cannot read them; without this, that is done if a node is
+    /// not on this machine.
+    #[arg(long, value_name = "yes|no", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
+    seal: Option<String>,
     #[command(flatten)]
     credentials: CredentialArguments,
     /// Most pages that a fault fetches besides its own.
@@ -194,12 +198,13 @@ fn run_help() -> String {
     format!(
         "Far memory:\n  embedded:[latency=5us,bandwidth=25gbit,compress=lz4]\n                 \
          a memory node on this machine, with an injected network (default: embedded:)\n  \
-         tcp://HOST[:PORT],...[?copies=N&deadline=1s&patience=30s&lease=10s&hedge=10ms&spin=50us]\n                 \
+         tcp://HOST[:PORT],...[?copies=N&seal=yes&deadline=1s&patience=30s&lease=10s&hedge=10ms&spin=50us]\n                 \
          memory nodes, each a `farside node`; pages are spread over them\n\n\
          Replacement policies:\n{}\n\
          Prefetchers:\n{}\n\
          Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR,\n\
-         FARSIDE_COPIES, FARSIDE_INSECURE, FARSIDE_READAHEAD, FARSIDE_REPLACEMENT, FARSIDE_PREFETCH, FARSIDE_EXACT_PREFETCH,\n\
+         FARSIDE_COPIES, FARSIDE_SEAL, FARSIDE_INSECURE, FARSIDE_PSK, FARSIDE_TLS_CA,\n\
+         FARSIDE_TLS_CERT, FARSIDE_TLS_KEY, FARSIDE_READAHEAD, FARSIDE_REPLACEMENT, FARSIDE_PREFETCH, FARSIDE_EXACT_PREFETCH,\n\
          FARSIDE_FRAMES, FARSIDE_STATS, FARSIDE_QUIET, FARSIDE_PROGRESS), else from the file named by\n\
          --config or FARSIDE_CONFIG, whose keys are the names of the options.\n\n\
          Exit codes:\n  2    the command line or a setting makes no sense; nothing was started\n  \
@@ -244,6 +249,7 @@ impl RunArguments {
             far: given(&all(&self.far), "--far"),
             copies: given(&self.copies, "--copies"),
             insecure: switch(self.insecure, "--insecure"),
+            seal: given(&self.seal, "--seal"),
             psk: given(&self.credentials.psk, "--psk"),
             tls_ca: given(&self.credentials.tls_ca, "--tls-ca"),
             tls_cert: given(&self.credentials.tls_cert, "--tls-cert"),

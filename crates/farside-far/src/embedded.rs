@@ -104,7 +104,7 @@ impl Embedded {
         match self.slots.writable_block(page, units) {
             Some(block) => memory::write_at(self.data(), block.offset(), bytes, NODE)?,
             None => {
-                let block = self.slots.allocate_run(1, units)?;
+                let (block, _) = self.slots.allocate_run(1, units)?;
                 memory::write_at(self.data(), block.offset(), bytes, NODE)?;
                 self.slots.set(page, block);
             }
@@ -149,7 +149,8 @@ impl Embedded {
         let homeless =
             |i: &usize| self.slots.writable_block(first + *i as u64, RAW_UNITS).is_none();
         let run = 1 + (1..most).take_while(homeless).count();
-        Ok(Room { block: self.slots.allocate_run(run as u32, RAW_UNITS)?, run, fresh: true })
+        let (block, run) = self.slots.allocate_run(run as u32, RAW_UNITS)?;
+        Ok(Room { block, run: run as usize, fresh: true })
     }
 
     /// Says that `run` pages from `first` on lie in the blocks from `block` on.

@@ -107,30 +107,34 @@ impl Slots {
         })
     }
 
-    /// Takes `count` blocks of `units` units that lie side by side, each with one user; returns the
-    /// first.
-    pub fn allocate_run(&self, count: u32, units: u32) -> Result<Block, FarError> {
-        if count == 1 {
-            let mut free = self.lock_free();
-            let list = &mut free[units as usize - 1];
-            if list.len() > REUSE_FROM
-                && let Some(unit) = list.pop()
-            {
-                drop(free);
-                self.refs[unit as usize].store(1, Ordering::Release);
-                return Ok(Block { unit, units });
-            }
+    /// Takes up to `count` blocks of `units` units that lie side by side, each with one user; returns the
+    /// first, and how many they are: only one, once all memory has been used before.
+    pub fn allocate_run(&self, count: u32, units: u32) -> Result<(Block, u32), FarError> {
+        if count == 1
+            && let Some(block) = self.reuse(units, REUSE_FROM)
+        {
+            return Ok((block, 1));
         }
         let want = u64::from(count * units);
         let unit = self.next.fetch_add(want, Ordering::AcqRel);
         if unit + want > MAX_UNITS {
             self.next.fetch_sub(want, Ordering::AcqRel);
-            return Err(FarError::Full);
+            return self.reuse(units, 0).map(|block| (block, 1)).ok_or(FarError::Full);
         }
         for i in 0..u64::from(count) {
             self.refs[(unit + i * u64::from(units)) as usize].store(1, Ordering::Release);
         }
-        Ok(Block { unit: unit as u32, units })
+        Ok((Block { unit: unit as u32, units }, count))
+    }
+
+    /// Takes a block that was freed, if there are more than `least`.
+    fn reuse(&self, units: u32, least: usize) -> Option<Block> {
+        let mut free = self.lock_free();
+        let list = &mut free[units as usize - 1];
+        let unit = if list.len() > least { list.pop() } else { None }?;
+        drop(free);
+        self.refs[unit as usize].store(1, Ordering::Release);
+        Some(Block { unit, units })
     }
 
     /// Says that `page` now lies in `block`, and frees the block it had before.
@@ -244,5 +248,30 @@ impl Slots {
         })?;
         *self.map_file.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(file);
         Ok(copy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_was_freed_is_used_again_when_there_is_no_other() {
+        let refs = memory::anonymous_file(c"refs", REFS_BYTES).unwrap();
+        let map = memory::anonymous_file(c"map", map_len(1000) as u64).unwrap();
+        let next = MAX_UNITS - u64::from(10 * RAW_UNITS);
+        memory::write_at(refs.as_fd(), 0, &next.to_le_bytes(), "refs").unwrap();
+        let slots = Slots::new(1000, refs.as_fd(), map).unwrap();
+        let (first, run) = slots.allocate_run(10, RAW_UNITS).unwrap();
+        assert_eq!(run, 10);
+        for i in 0..10 {
+            slots.set(i, Block { unit: first.unit + i as u32 * RAW_UNITS, ..first });
+        }
+        assert_eq!(slots.allocate_run(3, RAW_UNITS), Err(FarError::Full));
+        let freed: Vec<Block> = (2..4).filter_map(|page| slots.clear(page)).collect();
+        slots.recycle(&freed);
+        assert_eq!(slots.allocate_run(3, RAW_UNITS), Ok((freed[0], 1)));
+        assert_eq!(slots.allocate_run(1, RAW_UNITS), Ok((freed[1], 1)));
+        assert_eq!(slots.allocate_run(1, RAW_UNITS), Err(FarError::Full));
     }
 }

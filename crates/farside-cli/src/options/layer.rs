@@ -70,11 +70,12 @@ struct Key {
 }
 
 /// All settings in the order of their fields in [`Layer`].
-const KEYS: [Key; 16] = [
+const KEYS: [Key; 17] = [
     Key { name: "local", variable: env::LOCAL, kind: Kind::TextOrNumber },
     Key { name: "far", variable: env::FAR, kind: Kind::Text },
     Key { name: "copies", variable: "FARSIDE_COPIES", kind: Kind::Number },
     Key { name: "insecure", variable: "FARSIDE_INSECURE", kind: Kind::Switch },
+    Key { name: "seal", variable: "FARSIDE_SEAL", kind: Kind::Switch },
     Key { name: "psk", variable: env::PSK, kind: Kind::Text },
     Key { name: "tls-ca", variable: env::TLS_CA, kind: Kind::Text },
     Key { name: "tls-cert", variable: env::TLS_CERT, kind: Kind::Text },
@@ -100,6 +101,8 @@ pub struct Layer {
     pub copies: Option<Given>,
     /// Whether pages may travel unprotected.
     pub insecure: Option<Given>,
+    /// Whether nodes are to be unable to read the pages.
+    pub seal: Option<Given>,
     /// File with a secret that memory nodes know, too.
     pub psk: Option<Given>,
     /// File with certificates of authorities for TLS.
@@ -133,6 +136,7 @@ impl Layer {
             &mut self.far,
             &mut self.copies,
             &mut self.insecure,
+            &mut self.seal,
             &mut self.psk,
             &mut self.tls_ca,
             &mut self.tls_cert,

@@ -94,6 +94,7 @@ impl Options {
             None => FarUrl::default(),
         };
         let far = with_copies(far, layer.copies.as_ref())?;
+        let far = with_seal(far, layer.seal.as_ref())?;
         Ok(Self {
             local,
             far,
@@ -145,6 +146,15 @@ fn credentials(layer: &Layer) -> Result<Files, Failure> {
         key: path(&layer.tls_key)?,
         secret: path(&layer.psk)?,
     })
+}
+
+fn with_seal(far: FarUrl, given: Option<&Given>) -> Result<FarUrl, Failure> {
+    match (far, given) {
+        (FarUrl::Nodes(nodes), Some(_)) => {
+            Ok(FarUrl::Nodes(NodesUrl { seal: Some(switch(given)?), ..nodes }))
+        }
+        (far, _) => Ok(far),
+    }
 }
 
 fn with_copies(far: FarUrl, given: Option<&Given>) -> Result<FarUrl, Failure> {

@@ -9,10 +9,12 @@ mod peer;
 mod placement;
 mod reading;
 mod repair;
+mod sealing;
 mod seals;
 mod writing;
 
 use std::os::fd::{OwnedFd, RawFd};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use farside_os::random;
@@ -25,6 +27,7 @@ use crate::{FarError, FarStore, Health, Ticket};
 use peer::Peer;
 pub use peer::{Network, NodeAddress, TcpNetwork, probe};
 use reading::Readings;
+use sealing::Sealing;
 pub use seals::MOST_NODES;
 use seals::Seals;
 
@@ -65,6 +68,8 @@ pub struct Cluster {
     pub nodes: Vec<NodeAddress>,
     /// How many of them are to have each page.
     pub copies: usize,
+    /// Whether nodes are to be unable to read the pages.
+    pub seal: bool,
     /// How long things may take.
     pub timing: Timing,
 }
@@ -103,6 +108,9 @@ pub struct Remote {
     keeper: Keeper,
     slots: Slots,
     seals: Seals,
+    sealing: Sealing,
+    /// Room for sealed pages that nobody uses now.
+    buffers: Mutex<Vec<Vec<u8>>>,
     peers: Vec<Peer>,
     network: Box<dyn Network>,
     copies: usize,
@@ -141,6 +149,8 @@ impl Remote {
             keeper,
             slots,
             seals: Seals::new()?,
+            sealing: Sealing::new(cluster.seal)?,
+            buffers: Mutex::default(),
             peers: peers.map(|(address, index)| Peer::new(address.clone(), index)).collect(),
             network,
             copies: cluster.copies.clamp(1, cluster.nodes.len().clamp(1, MOST_NODES)),
@@ -172,7 +182,7 @@ impl Remote {
         let bound = self.seals.next_version();
         let mut runs: Vec<(Record, u16)> = Vec::new();
         for slot in blocks.iter().map(|block| slot_of(*block)) {
-            let nodes = self.seals.get(slot).0.nodes;
+            let nodes = self.seals.get(slot).nodes;
             self.seals.clear(slot);
             match runs.last_mut() {
                 Some((run, of)) if run.slot + u64::from(run.check) == slot && *of == nodes => {

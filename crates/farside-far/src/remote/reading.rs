@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use farside_os::memory::PAGE;
-use farside_wire::frame::{Code, Kind, MOST, Record, page_check};
+use farside_wire::frame::{Code, Kind, MOST, Record};
 
 use super::line::{CallId, Line, Places, Reply, Silence};
 use super::peer::{Peer, Weight};
@@ -70,10 +70,9 @@ pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
 
 impl Remote {
     /// Where a page is stored, and how.
-    fn place_of(&self, page: u64) -> Result<(u64, Seal, u64), FarError> {
+    fn place_of(&self, page: u64) -> Result<(u64, Seal), FarError> {
         let slot = slot_of(self.slots.block(page).ok_or(FarError::Missing(page))?);
-        let (seal, check) = self.seals.get(slot);
-        Ok((slot, seal, check))
+        Ok((slot, self.seals.get(slot)))
     }
 
     /// The node to ask for a page: the best of those that can be asked.
@@ -113,7 +112,7 @@ impl Remote {
         let mut wanted = [0u64; MOST_NODES];
         let mut records = [Record::default(); MOST];
         for (i, record) in records[..count].iter_mut().enumerate() {
-            let Ok((slot, seal, _)) = self.place_of(first + i as u64) else { continue };
+            let Ok((slot, seal)) = self.place_of(first + i as u64) else { continue };
             *record = Record { slot, version: seal.version, ..Record::default() };
             if let Some(node) = self.best(slot, seal, now) {
                 wanted[node] |= 1 << i;
@@ -171,7 +170,7 @@ impl Remote {
                 }
                 let mut got = 0;
                 for (place, bit) in bits(part.wanted).enumerate() {
-                    let page = &run[bit * PAGE..(bit + 1) * PAGE];
+                    let page = &mut run[bit * PAGE..(bit + 1) * PAGE];
                     if self.is_right(first + bit as u64, part.peer, (&reply, place), page) {
                         got |= 1 << bit;
                     }
@@ -196,15 +195,15 @@ impl Remote {
         }
     }
 
-    /// Whether a page, at `place` in a node's reply, is what was stored; if not, why is taken note of.
+    /// Makes of a page, at `place` in a node's reply, what was stored; if it is something else, that is taken note of.
     fn is_right(
         &self,
         page: u64,
         node: usize,
         (reply, place): (&Reply, usize),
-        bytes: &[u8],
+        bytes: &mut [u8],
     ) -> bool {
-        let Ok((slot, seal, check)) = self.place_of(page) else { return false };
+        let Ok((slot, seal)) = self.place_of(page) else { return false };
         if reply.failed >> place & 1 == 1 {
             // What is damaged may be whole the next time; what is not there will not be.
             if matches!(reply.failure, Code::Missing | Code::OtherVersion) {
@@ -212,7 +211,7 @@ impl Remote {
             }
             return false;
         }
-        let right = u64::from(page_check(bytes)) == check;
+        let right = self.sealing.open(slot, seal.version, self.seals.check(slot), bytes);
         if !right {
             Troubles::add(&self.troubles.damaged, 1);
         }
@@ -233,7 +232,7 @@ impl Remote {
         let mut wait = self.timing.hedge_ns;
         loop {
             self.check()?;
-            let (slot, seal, _) = self.place_of(page)?;
+            let (slot, seal) = self.place_of(page)?;
             if seal.nodes == 0 {
                 return Err(FarError::Lost(page));
             }
@@ -289,17 +288,17 @@ impl Remote {
         }
     }
 
-    /// Reads what a node has in a slot, for a repair; whether it is what was stored.
-    pub(super) fn read_copy(&self, node: usize, slot: u64, into: &mut [u8]) -> Option<(Seal, u64)> {
+    /// Reads what a node has in a slot, as it is stored, for a repair; its version if it is right.
+    pub(super) fn read_copy(&self, node: usize, slot: u64, into: &mut [u8; PAGE]) -> Option<u64> {
         let peer = &self.peers[node];
-        let (seal, check) = self.seals.get(slot);
+        let (version, check) = (self.seals.get(slot).version, self.seals.check(slot));
         let line = peer.line(Weight::Heavy)?;
-        let record = Record { slot, version: seal.version, ..Record::default() };
+        let record = Record { slot, version, ..Record::default() };
         let call = line.send(Kind::Read, &[record], &[]).ok()?;
         let mut places = Some(Places { into: &mut into[..], wanted: 1 });
         match line.wait(call, &mut places, self.now() + self.timing.deadline_ns) {
             Ok(reply) if reply.code == Code::Done && reply.failed == 0 => {
-                (u64::from(page_check(into)) == check).then_some((seal, check))
+                self.sealing.open(slot, version, check, &mut into.clone()).then_some(version)
             }
             Ok(_) => None,
             Err(_) => {

@@ -82,7 +82,7 @@ impl Remote {
                 slot = 0;
                 self.repair.note_round(self.now());
             }
-            let seal = self.seals.get(slot).0;
+            let seal = self.seals.get(slot);
             if seal.nodes == 0 {
                 continue;
             }
@@ -114,9 +114,9 @@ impl Remote {
         let Some(to) = order.find(can_take) else { return false };
         let Some(from) = (0..self.peers.len()).find(can_give) else { return false };
         let mut page = [0; PAGE];
-        if let Some((seal, _)) = self.read_copy(from, slot, &mut page)
-            && self.write_copy(to, (slot, seal.version), &page)
-            && self.seals.change_node(slot, seal.version, to, true)
+        if let Some(version) = self.read_copy(from, slot, &mut page)
+            && self.write_copy(to, (slot, version), &page)
+            && self.seals.change_node(slot, version, to, true)
         {
             Troubles::add(&self.troubles.repaired, 1);
         }

@@ -24,7 +24,7 @@ const BYTES: usize = PAGE + SLOTS as usize * size_of::<Entry>();
 struct Entry {
     /// Version and nodes of the page.
     seal: AtomicU64,
-    check: AtomicU64,
+    check: [AtomicU64; 2],
 }
 
 /// What all slots share.
@@ -94,17 +94,22 @@ impl Seals {
         self.shared.version.load(Ordering::Relaxed) + 1
     }
 
-    /// What is stored in `slot`, and its checksum.
-    pub fn get(&self, slot: u64) -> (Seal, u64) {
-        let entry = &self.entries[slot as usize];
-        let check = entry.check.load(Ordering::Acquire);
-        (Seal::unpack(entry.seal.load(Ordering::Acquire)), check)
+    /// What is stored in `slot`.
+    pub fn get(&self, slot: u64) -> Seal {
+        Seal::unpack(self.entries[slot as usize].seal.load(Ordering::Acquire))
+    }
+
+    /// By what the content of `slot` is recognised: right as long as nothing else is stored there.
+    pub fn check(&self, slot: u64) -> u128 {
+        let [low, high] = &self.entries[slot as usize].check;
+        u128::from(high.load(Ordering::Acquire)) << 64 | u128::from(low.load(Ordering::Acquire))
     }
 
     /// Says what is stored in `slot`, which is the caller's.
-    pub fn set(&self, slot: u64, seal: Seal, check: u64) {
+    pub fn set(&self, slot: u64, seal: Seal, check: u128) {
         let entry = &self.entries[slot as usize];
-        entry.check.store(check, Ordering::Release);
+        entry.check[0].store(check as u64, Ordering::Release);
+        entry.check[1].store((check >> 64) as u64, Ordering::Release);
         entry.seal.store(seal.pack(), Ordering::Release);
         self.shared.high.fetch_max(slot + 1, Ordering::Relaxed);
     }
@@ -141,7 +146,7 @@ impl Seals {
         if epoch.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok() && old != 0
         {
             for slot in 0..self.high() {
-                let version = self.get(slot).0.version;
+                let version = self.get(slot).version;
                 self.change_node(slot, version, node, false);
             }
         }
@@ -159,11 +164,11 @@ mod tests {
         assert_eq!((version, seals.next_version()), (1, 3));
         seals.set(7, Seal { version, nodes: 0b10 }, 99);
         assert!(seals.change_node(7, version, 0, true));
-        assert_eq!(seals.get(7), (Seal { version, nodes: 0b11 }, 99));
+        assert_eq!((seals.get(7), seals.check(7)), (Seal { version, nodes: 0b11 }, 99));
         assert!(!seals.change_node(7, version + 1, 1, false));
-        assert!(seals.get(7).0.is_at(1));
+        assert!(seals.get(7).is_at(1));
         seals.clear(7);
-        assert_eq!(seals.get(7).0, Seal { version: 0, nodes: 0 });
+        assert_eq!(seals.get(7), Seal { version: 0, nodes: 0 });
     }
 
     #[test]
@@ -171,14 +176,12 @@ mod tests {
         let seals = Seals::new().unwrap();
         seals.change_epoch(1, 0, 5);
         for slot in 0..100 {
-            seals.set(slot, Seal { version: slot + 1, nodes: 0b11 }, slot);
+            seals.set(slot, Seal { version: slot + 1, nodes: 0b11 }, slot.into());
         }
         seals.change_epoch(1, 4, 6);
-        assert!(seals.get(50).0.is_at(1), "another process was quicker");
+        assert!(seals.get(50).is_at(1), "another process was quicker");
         seals.change_epoch(1, 5, 6);
         assert_eq!(seals.epoch(1), 6);
-        assert!(
-            (0..100).all(|slot| seals.get(slot) == (Seal { version: slot + 1, nodes: 1 }, slot))
-        );
+        assert!((0..100).all(|slot| seals.get(slot) == Seal { version: slot + 1, nodes: 1 }));
     }
 }

@@ -1,6 +1,6 @@
 //! Writing: a page is stored once as many nodes have it as there should be.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use farside_os::memory::PAGE;
 use farside_wire::frame::{Code, Kind, MOST, Record, page_check};
@@ -22,9 +22,12 @@ const TRIES: u32 = 8;
 
 /// Pages on their way to nodes.
 struct Batch<'a> {
-    /// Page by page: its number and content.
-    pages: &'a [(u64, &'a [u8])],
+    /// What is to be stored of each page.
+    pages: [&'a [u8]; MOST],
+    count: usize,
     records: [Record; MOST],
+    /// By what each is recognised.
+    tags: [u128; MOST],
     /// By page: the nodes that have it, and those that will not take it.
     stored: [u16; MOST],
     refused: [u16; MOST],
@@ -61,20 +64,67 @@ impl Remote {
     fn store_some(&self, pages: &[(u64, &[u8])]) -> Result<(), FarError> {
         let mut blocks = [(Block { unit: 0, units: RAW_UNITS }, false); MOST];
         self.find_room(pages, &mut blocks[..pages.len()])?;
-        let version = self.seals.take_versions(pages.len() as u64);
-        let mut records = [Record::default(); MOST];
-        for (at, (_, page)) in pages.iter().enumerate() {
-            let slot = slot_of(blocks[at].0);
-            let check = page_check(page);
-            records[at] = Record { slot, version: version + at as u64, check, code: 0 };
+        let mut buffer = self.sealing.changes_pages().then(|| self.take_buffer());
+        let result = self
+            .prepare(pages, &blocks, buffer.as_deref_mut())
+            .and_then(|mut batch| self.store_batch(pages, &blocks, &mut batch));
+        if let Some(buffer) = buffer {
+            self.give_buffer(buffer);
         }
-        let (stored, refused, is_full) = ([0; MOST], [0; MOST], false);
-        let mut batch = Batch { pages, records, stored, refused, is_full };
-        let result = self.send_copies(&mut batch);
+        result
+    }
+
+    /// Makes of pages what is stored of them, in `buffer` if that differs.
+    fn prepare<'a>(
+        &self,
+        pages: &[(u64, &'a [u8])],
+        blocks: &[(Block, bool)],
+        buffer: Option<&'a mut [u8]>,
+    ) -> Result<Batch<'a>, FarError> {
+        let first_version = self.seals.take_versions(pages.len() as u64);
+        let mut batch = Batch {
+            pages: [&[]; MOST],
+            count: pages.len(),
+            records: [Record::default(); MOST],
+            tags: [0; MOST],
+            stored: [0; MOST],
+            refused: [0; MOST],
+            is_full: false,
+        };
+        let mut room = buffer.map(|buffer| buffer.chunks_exact_mut(PAGE));
+        for (at, (_, page)) in pages.iter().enumerate() {
+            let (slot, version) = (slot_of(blocks[at].0), first_version + at as u64);
+            let check;
+            match room.as_mut().and_then(Iterator::next) {
+                Some(content) => {
+                    content.copy_from_slice(page);
+                    batch.tags[at] = self.sealing.seal(slot, version, content)?;
+                    check = page_check(content);
+                    batch.pages[at] = content;
+                }
+                None => {
+                    check = page_check(page);
+                    batch.tags[at] = check.into();
+                    batch.pages[at] = page;
+                }
+            }
+            batch.records[at] = Record { slot, version, check, code: 0 };
+        }
+        Ok(batch)
+    }
+
+    /// Sends what is stored of pages, and takes note of which nodes have it.
+    fn store_batch(
+        &self,
+        pages: &[(u64, &[u8])],
+        blocks: &[(Block, bool)],
+        batch: &mut Batch<'_>,
+    ) -> Result<(), FarError> {
+        let result = self.send_copies(batch);
         let mut stale: Vec<(u16, Record)> = Vec::new();
         for (at, (page, _)) in pages.iter().enumerate() {
             let (block, fresh) = blocks[at];
-            let Record { slot, version, check, .. } = batch.records[at];
+            let Record { slot, version, .. } = batch.records[at];
             let nodes = batch.stored[at];
             if nodes == 0 {
                 // What the page held before is still there, if it was stored.
@@ -83,12 +133,12 @@ impl Remote {
                 }
                 continue;
             }
-            let before = self.seals.get(slot).0.nodes;
+            let before = self.seals.get(slot).nodes;
             if before & !nodes != 0 && !fresh {
                 let record = Record { slot, version, check: 1, code: 0 };
                 stale.push((before & !nodes, record));
             }
-            self.seals.set(slot, Seal { version, nodes }, check.into());
+            self.seals.set(slot, Seal { version, nodes }, batch.tags[at]);
             if fresh {
                 self.slots.set(*page, block);
             }
@@ -107,6 +157,16 @@ impl Remote {
         }
     }
 
+    /// Room for sealed pages.
+    fn take_buffer(&self) -> Vec<u8> {
+        let kept = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        kept.unwrap_or_else(|| vec![0; MOST * PAGE])
+    }
+
+    fn give_buffer(&self, buffer: Vec<u8>) {
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+    }
+
     /// Finds slots for pages; says which of them nobody had before. Those lie side by side.
     fn find_room(
         &self,
@@ -122,7 +182,8 @@ impl Remote {
                 continue;
             }
             let run = 1 + (at + 1..blocks.len()).take_while(|at| own(*at).is_none()).count();
-            let block = self.slots.allocate_run(run as u32, RAW_UNITS)?;
+            let (block, run) = self.slots.allocate_run(run as u32, RAW_UNITS)?;
+            let run = run as usize;
             for i in 0..run {
                 let unit = block.unit + i as u32 * RAW_UNITS;
                 blocks[at + i] = (Block { unit, units: RAW_UNITS }, true);
@@ -141,9 +202,9 @@ impl Remote {
             let sending = self.send_round(batch);
             if sending.is_empty() {
                 let none = |at: &usize| batch.stored[*at] == 0;
-                let Some(_) = (0..batch.pages.len()).find(none) else {
+                let Some(_) = (0..batch.count).find(none) else {
                     let few = |at: &usize| (batch.stored[*at].count_ones() as usize) < self.copies;
-                    let degraded = (0..batch.pages.len()).filter(few).count();
+                    let degraded = (0..batch.count).filter(few).count();
                     Troubles::add(&self.troubles.degraded, degraded as u64);
                     return Ok(());
                 };
@@ -167,7 +228,7 @@ impl Remote {
     fn send_round(&self, batch: &mut Batch<'_>) -> Vec<Sending> {
         let now = self.now();
         let mut wanted = [0u64; MOST_NODES];
-        for at in 0..batch.pages.len() {
+        for at in 0..batch.count {
             let slot = batch.records[at].slot;
             let lacking = self.copies.saturating_sub(batch.stored[at].count_ones() as usize);
             let tried = batch.stored[at] | batch.refused[at];
@@ -184,7 +245,7 @@ impl Remote {
                 let count = wanted.count_ones() as usize;
                 for (place, at) in bits(wanted).enumerate() {
                     records[place] = batch.records[at];
-                    pages[place] = batch.pages[at].1;
+                    pages[place] = batch.pages[at];
                 }
                 let call = line.send(Kind::Write, &records[..count], &pages[..count]).ok()?;
                 Some(Sending { peer, wanted, line, call })

@@ -55,7 +55,7 @@ pub enum BadUrl {
     Option(String),
     /// Unknown option of nodes across a network.
     #[error(
-        "memory nodes have no option {0:?}; they have copies, spin, hedge, deadline, patience and lease"
+        "memory nodes have no option {0:?}; they have copies, seal, spin, hedge, deadline, patience and lease"
     )]
     NodesOption(String),
     /// No host, or none that could be one.
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn nodes_are_read_with_their_options() {
-        let url: FarUrl = "tcp://a,[::1]:9?copies=2&deadline=2s tcp://b:7".parse().unwrap();
+        let url: FarUrl = "tcp://a,[::1]:9?copies=2&seal=no&deadline=2s tcp://b:7".parse().unwrap();
         let FarUrl::Nodes(nodes) = &url else { panic!("{url}") };
         assert_eq!(nodes.hosts, [format!("a:{PORT}"), "[::1]:9".into(), "b:7".into()]);
         assert_eq!((nodes.copies, nodes.timing.deadline_ns), (2, 2_000_000_000));

@@ -19,6 +19,8 @@ pub struct NodesUrl {
     pub hosts: Vec<String>,
     /// How many nodes are to have each page.
     pub copies: usize,
+    /// Whether nodes are to be unable to read the pages; if it is not said, those on other machines are.
+    pub seal: Option<bool>,
     /// How long things may take.
     pub timing: Timing,
 }
@@ -82,11 +84,13 @@ impl FromStr for NodesUrl {
         if hosts.len() > MOST_NODES {
             return Err(BadUrl::TooMany(hosts.len()));
         }
-        let mut nodes = Self { hosts, copies: 1, timing: Timing::default() };
+        let mut nodes = Self { hosts, copies: 1, seal: None, timing: Timing::default() };
         for option in options.split('&').filter(|option| !option.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             if name == "copies" {
                 nodes.copies = copies(value)?;
+            } else if name == "seal" {
+                nodes.seal = Some(seal(value)?);
             } else {
                 let time = TIMES.iter().find(|(known, _)| *known == name);
                 let (option, place) = *time.ok_or_else(|| BadUrl::NodesOption(name.into()))?;
@@ -107,6 +111,14 @@ fn bare(host: &str) -> &str {
     name.trim_start_matches('[').trim_end_matches(']')
 }
 
+fn seal(value: &str) -> Result<bool, BadUrl> {
+    match value {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err(BadUrl::Value { option: "seal", value: value.into(), expected: "yes or no" }),
+    }
+}
+
 fn copies(value: &str) -> Result<usize, BadUrl> {
     let copies = value.parse().ok().filter(|copies| (1..=MOST_NODES).contains(copies));
     copies.ok_or_else(|| BadUrl::Value {
@@ -121,6 +133,7 @@ impl NodesUrl {
     pub(super) fn join(&mut self, more: Self) -> Result<(), BadUrl> {
         self.hosts.extend(more.hosts);
         self.copies = self.copies.max(more.copies);
+        self.seal = more.seal.or(self.seal);
         let (mut default, mut theirs) = (Timing::default(), more.timing);
         for (_, place) in TIMES {
             if *place(&mut theirs) != *place(&mut default) {
@@ -148,7 +161,9 @@ impl NodesUrl {
             Ok(NodeAddress { name: name.to_owned(), address })
         };
         let nodes: Vec<NodeAddress> = self.hosts.iter().map(find).collect::<Result<_, _>>()?;
-        Ok(Cluster { nodes, copies: self.copies, timing: self.timing })
+        let away = nodes.iter().any(|node| !node.address.ip().is_loopback());
+        let seal = self.seal.unwrap_or(away);
+        Ok(Cluster { nodes, copies: self.copies, seal, timing: self.timing })
     }
 }
 
@@ -156,7 +171,7 @@ impl From<Cluster> for NodesUrl {
     fn from(cluster: Cluster) -> Self {
         let hosts =
             cluster.nodes.iter().map(|node| format!("{}@{}", node.name, node.address)).collect();
-        Self { hosts, copies: cluster.copies, timing: cluster.timing }
+        Self { hosts, copies: cluster.copies, seal: Some(cluster.seal), timing: cluster.timing }
     }
 }
 
@@ -166,6 +181,10 @@ impl fmt::Display for NodesUrl {
         let mut separator = '?';
         if self.copies != 1 {
             write!(f, "?copies={}", self.copies)?;
+            separator = '&';
+        }
+        if let Some(seal) = self.seal {
+            write!(f, "{separator}seal={}", if seal { "yes" } else { "no" })?;
             separator = '&';
         }
         let (mut default, mut timing) = (Timing::default(), self.timing);

@@ -47,6 +47,8 @@ impl Client {
         timing: Timing,
         protection: Protection,
     ) -> Self {
+        // Half of the tests' clients seal their pages.
+        let seal = copies > 1;
         let (link, keeper) = socket::pair().unwrap();
         let files = [
             anonymous_file(c"data", DATA_BYTES).unwrap(),
@@ -55,8 +57,12 @@ impl Client {
         ];
         let fds = [files[0].as_fd(), files[1].as_fd(), files[2].as_fd()];
         socket::send(keeper.as_fd(), &Message::Pool.encode(), &fds).unwrap();
-        let cluster =
-            Cluster { nodes: nodes.iter().map(|node| (*node).into()).collect(), copies, timing };
+        let cluster = Cluster {
+            nodes: nodes.iter().map(|node| (*node).into()).collect(),
+            copies,
+            seal,
+            timing,
+        };
         let store =
             Remote::connect(link, &cluster, Box::new(TcpNetwork { protection }), 1 << 20).unwrap();
         let store = Arc::new(store);
