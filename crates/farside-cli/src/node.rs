@@ -33,6 +33,9 @@ pub struct Arguments {
     /// How long the pages of a client that is gone are kept, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     lease: f64,
+    /// How long a connection that waits for a request keeps its processor awake: 50us, 0us.
+    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = time)]
+    spin: Duration,
     /// Most connections; each client has two.
     #[arg(long, value_name = "N", default_value_t = 1024)]
     connections: usize,
@@ -50,6 +53,12 @@ pub struct Arguments {
     /// What the run calls its far memory.
     #[arg(long, hide = true, value_name = "URL")]
     far: Option<farside_far::FarUrl>,
+}
+
+/// Reads a time with its unit.
+fn time(text: &str) -> Result<Duration, String> {
+    let ns = farside_far::nanoseconds(text).filter(|ns| *ns <= 1_000_000_000);
+    ns.map(Duration::from_nanos).ok_or_else(|| "not a time such as 50us, at most 1s".to_owned())
 }
 
 /// Serves until the node is told to end, or the run and its processes are gone.
@@ -108,7 +117,8 @@ fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<Ex
         Failure::usage(format!("--lease {}: not a number of seconds up to a day", arguments.lease))
     })?;
     let connections = arguments.connections.max(2);
-    let options = Options { memory: bytes, lease, connections, protection, ..Options::default() };
+    let spin = arguments.spin;
+    let options = Options { memory: bytes, lease, spin, connections, protection };
     let node = Node::new(options).map_err(|error| Failure::own(error.to_string()))?;
     let cannot = |error| Failure::own(format!("cannot listen at {listen}: {error}"));
     let listening = TcpListening::bind(address).map_err(cannot)?;

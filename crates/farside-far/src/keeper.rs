@@ -4,9 +4,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use farside_os::OsError;
 use farside_os::socket::{self, Received};
-use farside_wire::pool::{LEN, Message};
+use farside_os::{OsError, memory};
+use farside_wire::pool::{LEN, MAX_PAGES, Message, REFS_BYTES};
 
 use crate::FarError;
 use crate::slots::Slots;
@@ -38,6 +38,18 @@ impl Keeper {
         let slots = Slots::new(pages, refs.as_fd(), map)?;
         let raw = AtomicI32::new(socket.as_raw_fd());
         Ok((Self { socket: Mutex::new(socket), raw }, data, slots))
+    }
+
+    /// Nobody: for a process that keeps its tables itself.
+    pub fn alone(pages: u64) -> Result<(Self, Slots), FarError> {
+        let (socket, other) = socket::pair()?;
+        let refs = memory::anonymous_file(c"farside-references", REFS_BYTES)?;
+        let map = memory::anonymous_file(c"farside-map", MAX_PAGES * 4)?;
+        let slots = Slots::new(pages, refs.as_fd(), map)?;
+        // Whoever looks whether the connection hung up finds that it did not.
+        std::mem::forget(other);
+        let raw = AtomicI32::new(socket.as_raw_fd());
+        Ok((Self { socket: Mutex::new(socket), raw }, slots))
     }
 
     /// The connection itself.

@@ -13,4 +13,4 @@ pub use embedded::Embedded;
 pub use link::Link;
 pub use remote::Remote;
 pub use store::{FarError, FarStore, Health, Moved, Mover, Order, Ticket};
-pub use url::{BadUrl, Compression, FarUrl, NodesUrl, PORT, Unresolved};
+pub use url::{BadUrl, Compression, FarUrl, NodesUrl, PORT, Unresolved, nanoseconds};

@@ -18,6 +18,9 @@ pub(crate) struct JanitorArgs {
     /// Size of the swap device in bytes.
     #[arg(long)]
     device: u64,
+    /// Swap to a file on a loop device instead of zram.
+    #[arg(long)]
+    file: bool,
 }
 
 /// Sets up, answers `ready CGROUP` or `unavailable WHY`, waits for the end of standard input, and
@@ -44,7 +47,7 @@ pub(crate) fn run(args: &JanitorArgs) -> Result<String, Failure> {
 /// What has been set up so far.
 #[derive(Default)]
 struct Made {
-    zram: Option<u32>,
+    device: Option<Device>,
     swapping: bool,
     cgroup: Option<PathBuf>,
 }
@@ -54,11 +57,10 @@ impl Made {
         let cgroup = make_cgroup()?;
         self.cgroup = Some(cgroup.clone());
         limit_cgroup(&cgroup, args.limit)?;
-        let number = add_zram()?;
-        self.zram = Some(number);
-        set_zram(number, "comp_algorithm", "lz4")?;
-        set_zram(number, "disksize", &args.device.to_string())?;
-        let device = zram_device(number);
+        let device = if args.file { add_loop(args.device)? } else { Device::Zram(add_zram()?) };
+        let device = self.device.insert(device);
+        device.prepare(args.device)?;
+        let device = device.path();
         format_swap(&device, args.device).map_err(|e| format!("{}: {e}", device.display()))?;
         kernel::swap_on(&device).map_err(|e| format!("swapon {}: {e}", device.display()))?;
         self.swapping = true;
@@ -89,22 +91,78 @@ impl Made {
                 complaints.push(format!("cannot remove {}: {error}", cgroup.display()));
             }
         }
-        if let Some(number) = self.zram.take() {
-            let device = zram_device(number);
+        if let Some(device) = self.device.take() {
+            let path = device.path();
             if self.swapping
-                && let Err(error) = kernel::swap_off(&device)
+                && let Err(error) = kernel::swap_off(&path)
             {
-                complaints.push(format!("swapoff {} failed: {error}", device.display()));
+                complaints.push(format!("swapoff {} failed: {error}", path.display()));
             }
-            if let Err(error) = fs::write("/sys/class/zram-control/hot_remove", number.to_string())
-            {
-                complaints.push(format!("cannot remove {}: {error}", device.display()));
+            if let Err(error) = device.remove() {
+                complaints.push(format!("cannot remove {}: {error}", path.display()));
             }
         }
         for complaint in complaints {
             let _ = writeln!(std::io::stderr(), "farside bench: {complaint}");
         }
     }
+}
+
+/// What is swapped to.
+enum Device {
+    /// Compressed memory, by its number.
+    Zram(u32),
+    /// A file, which is deleted already, by its device.
+    Loop(PathBuf),
+}
+
+impl Device {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Zram(number) => PathBuf::from(format!("/dev/zram{number}")),
+            Self::Loop(path) => path.clone(),
+        }
+    }
+
+    fn prepare(&self, bytes: u64) -> Result<(), String> {
+        if let Self::Zram(number) = self {
+            set_zram(*number, "comp_algorithm", "lz4")?;
+            set_zram(*number, "disksize", &bytes.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn remove(&self) -> std::io::Result<()> {
+        match self {
+            Self::Zram(number) => {
+                fs::write("/sys/class/zram-control/hot_remove", number.to_string())
+            }
+            Self::Loop(path) => losetup(&["--detach", &path.to_string_lossy()]).map(drop),
+        }
+    }
+}
+
+fn losetup(arguments: &[&str]) -> std::io::Result<String> {
+    let output = std::process::Command::new("losetup").args(arguments).output()?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    } else {
+        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(std::io::Error::other(why))
+    }
+}
+
+/// Makes a file of that size and a loop device on it. The file goes with the device.
+fn add_loop(bytes: u64) -> Result<Device, String> {
+    let path = std::env::temp_dir().join(format!("farside-swap-{}", std::process::id()));
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let file = fs::File::create(&path).map_err(failed)?;
+    // A swap area must not have holes.
+    let made = nix::fcntl::posix_fallocate(&file, 0, bytes as libc::off_t)
+        .map_err(std::io::Error::from)
+        .and_then(|()| losetup(&["--find", "--show", &path.to_string_lossy()]));
+    let _ = fs::remove_file(&path);
+    made.map(|device| Device::Loop(device.into())).map_err(failed)
 }
 
 /// Adds a zram device of our own, so that nobody else's is touched.
@@ -117,10 +175,6 @@ fn add_zram() -> Result<u32, String> {
     let text = fs::read_to_string(control).map_err(|e| format!("{}: {e}", control.display()))?;
     let number: u32 = text.trim().parse().map_err(|_| format!("odd zram number {text:?}"))?;
     Ok(number)
-}
-
-fn zram_device(number: u32) -> PathBuf {
-    PathBuf::from(format!("/dev/zram{number}"))
 }
 
 fn set_zram(number: u32, name: &str, value: &str) -> Result<(), String> {

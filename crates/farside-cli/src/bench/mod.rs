@@ -10,6 +10,7 @@ mod kernel;
 mod lackey;
 mod launch;
 mod mechanisms;
+mod nodes;
 mod paging;
 mod programs;
 mod progress;
@@ -65,6 +66,8 @@ enum What {
     Analysis(analysis::AnalysisArgs),
     /// Recording and planning of the programs of the 3PO paper, beside plain runs and other ways
     Tape(tape::TapeArgs),
+    /// Memory nodes across TCP on this machine, beside raw exchanges and the kernel's own swap
+    Nodes(nodes::NodesArgs),
     /// Two real programs: plain, on far memory, and on the kernel's swap
     Demo(demo::DemoArgs),
     #[command(hide = true)]
@@ -77,6 +80,8 @@ enum What {
     Rawfault(rawfault::RawfaultArgs),
     #[command(hide = true)]
     Warmup(warmup::WarmupArgs),
+    #[command(hide = true)]
+    Echo(nodes::echo::EchoArgs),
     #[command(hide = true)]
     Janitor(janitor::JanitorArgs),
 }
@@ -107,12 +112,14 @@ pub fn run(args: BenchArgs) -> ExitCode {
         What::Paging(own) => paging::run(&own, &shared, &progress),
         What::Analysis(own) => analysis::run(&own, &shared, &progress),
         What::Tape(own) => tape::run(&own, &shared, &progress),
+        What::Nodes(own) => nodes::run(&own, &shared, &progress),
         What::Demo(own) => return finish(demo::run(&own, &shared, &progress)),
         What::Reckon(own) => return finish(analysis::reckon::run(&own)),
         What::Plan(own) => return finish(tape::plan::run(&own)),
         What::Workload(own) => return finish(workload::run(&own)),
         What::Rawfault(own) => return finish(rawfault::run(&own)),
         What::Warmup(own) => return finish(warmup::run(&own)),
+        What::Echo(own) => return finish(nodes::echo::run(&own)),
         What::Janitor(own) => return finish(janitor::run(&own)),
     };
     progress.finish();

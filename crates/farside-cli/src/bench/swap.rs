@@ -1,4 +1,4 @@
-//! The partner of every paging benchmark: the kernel's own swap, to zram in a memory cgroup.
+//! The partner of every paging benchmark: the kernel's own swap, to zram or to a file, in a memory cgroup.
 //!
 //! A child process of its own, the [janitor](super::janitor), sets everything up and takes it down
 //! again as soon as its standard input closes - which the kernel does for us however this process
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::kernel;
 
-/// A memory cgroup with a byte limit that swaps to zram.
+/// A memory cgroup with a byte limit that swaps.
 pub(crate) struct Swap {
     janitor: Child,
     cgroup: PathBuf,
@@ -22,10 +22,20 @@ impl Swap {
     ///
     /// The error says what this machine does not allow.
     pub fn set_up(limit: u64, device: u64) -> Result<Self, String> {
+        Self::start(limit, device, &[])
+    }
+
+    /// As [`set_up`](Self::set_up), with a file on a loop device instead of zram.
+    pub fn set_up_on_file(limit: u64, device: u64) -> Result<Self, String> {
+        Self::start(limit, device, &["--file"])
+    }
+
+    fn start(limit: u64, device: u64, more: &[&str]) -> Result<Self, String> {
         let own = std::env::current_exe().map_err(|e| format!("own path unknown: {e}"))?;
         let mut janitor = Command::new(own)
             .args(["bench", "janitor", "--limit", &limit.to_string()])
             .args(["--device", &device.to_string()])
+            .args(more)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -142,6 +142,26 @@ impl Remote {
         pages: u64,
     ) -> Result<Self, FarError> {
         let (keeper, _, slots) = Keeper::join(socket, pages)?;
+        Self::with_tables((keeper, slots), cluster, network)
+    }
+
+    /// A client that is no program's, and never forks: it has tables of its own.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn alone(
+        cluster: &Cluster,
+        network: Box<dyn Network>,
+        pages: u64,
+    ) -> Result<Self, FarError> {
+        Self::with_tables(Keeper::alone(pages)?, cluster, network)
+    }
+
+    fn with_tables(
+        (keeper, slots): (Keeper, Slots),
+        cluster: &Cluster,
+        network: Box<dyn Network>,
+    ) -> Result<Self, FarError> {
         let mut name = [0; 16];
         random::fill(&mut name)?;
         let peers = cluster.nodes.iter().zip(0..MOST_NODES);

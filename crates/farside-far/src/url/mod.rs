@@ -120,8 +120,8 @@ impl FarUrl {
     }
 }
 
-/// Nanoseconds of a time with its unit.
-fn nanoseconds(value: &str) -> Option<u64> {
+/// Nanoseconds of a time with its unit: `50us`; `None` if it is none.
+pub fn nanoseconds(value: &str) -> Option<u64> {
     scaled(value, &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)])
 }
 

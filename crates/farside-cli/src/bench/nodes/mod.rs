@@ -1,0 +1,278 @@
+//! `farside bench nodes`: memory nodes across TCP on this machine, beside the least that an exchange can cost, and
+//! programs on them beside the kernel's own swap.
+//!
+//! The client looks again and again for its answer, and so do node and partner, unless a row says otherwise.
+
+pub(super) mod echo;
+mod process;
+mod runs;
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use farside_far::remote::{Cluster, TcpNetwork, Timing};
+use farside_far::{FarError, FarStore, Remote};
+use farside_wire::transport::{Files, Protection};
+
+use super::launch::Scratch;
+use super::progress::Progress;
+use super::row::{Goal, Row, median};
+use super::{Failure, Shared};
+use process::Process;
+
+/// Bytes of a page.
+const PAGE: usize = 4096;
+
+/// Pages in one request.
+const BATCH: usize = 64;
+
+/// Options of `farside bench nodes`.
+#[derive(Debug, Args)]
+pub(crate) struct NodesArgs {
+    /// Pages that a node keeps while it is measured
+    #[arg(long, default_value_t = 32_768, value_parser = clap::value_parser!(u32).range(1024..=1 << 24))]
+    pages: u32,
+    /// Exchanges of one page that are timed, per repetition
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    exchanges: u32,
+    /// Size of the array of the program that is run
+    #[arg(long, default_value_t = 256, value_name = "MIB", value_parser = clap::value_parser!(u32).range(32..=65536))]
+    mib: u32,
+    /// Only these parts of the table
+    #[arg(long, value_enum)]
+    only: Vec<Section>,
+}
+
+/// A part of the table that can be asked for by itself.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum Section {
+    /// One page at a time.
+    Latency,
+    /// Many pages at a time.
+    Batch,
+    /// What a node costs its machine.
+    Node,
+    /// Programs on nodes.
+    Runs,
+}
+
+impl NodesArgs {
+    fn wants(&self, section: Section) -> bool {
+        self.only.is_empty() || self.only.contains(&section)
+    }
+
+    /// Bytes that a node needs.
+    fn memory(&self) -> u64 {
+        u64::from(self.pages) * PAGE as u64 + (64 << 20)
+    }
+}
+
+fn far(error: FarError) -> Failure {
+    Failure::new(format!("memory node: {error}"))
+}
+
+/// A client of some nodes, without a program.
+struct Client {
+    store: Remote,
+    pages: u64,
+}
+
+impl Client {
+    fn of(
+        nodes: &[&Process],
+        (copies, seal): (usize, bool),
+        protection: Protection,
+        pages: u32,
+    ) -> Result<Self, Failure> {
+        let address = |node: &&Process| node.address.parse::<SocketAddr>();
+        let nodes: Result<Vec<_>, _> = nodes.iter().map(address).collect();
+        let nodes = nodes.map_err(|_| Failure::new("a node has no address"))?;
+        let nodes = nodes.into_iter().map(Into::into).collect();
+        let timing = Timing { spin_ns: 100_000_000, ..Timing::default() };
+        let cluster = Cluster { nodes, copies, seal, timing };
+        let network = Box::new(TcpNetwork { protection });
+        let store = Remote::alone(&cluster, network, pages.into()).map_err(far)?;
+        Ok(Self { store, pages: pages.into() })
+    }
+
+    /// Stores all pages, in batches.
+    fn fill(&self) -> Result<(), Failure> {
+        let mut content = vec![0; BATCH * PAGE];
+        for first in (0..self.pages).step_by(BATCH) {
+            for (page, bytes) in (first..).zip(content.chunks_exact_mut(PAGE)) {
+                bytes[..8].copy_from_slice(&page.to_le_bytes());
+                bytes[8..].fill(page as u8 | 1);
+            }
+            let count = BATCH.min((self.pages - first) as usize);
+            self.store.write(first, &content[..count * PAGE]).map_err(far)?;
+        }
+        Ok(())
+    }
+
+    /// Fetches `count` pages from `first` on, and sees to it that they are those.
+    fn fetch(&self, first: u64, count: usize, into: &mut [u8]) -> Result<(), Failure> {
+        let ticket = self.store.begin_read(first, count as u32).map_err(far)?;
+        self.store.finish_read(ticket, &mut into[..count * PAGE]).map_err(far)?;
+        for (page, bytes) in (first..).zip(into[..count * PAGE].chunks_exact(PAGE)) {
+            if bytes[..8] != page.to_le_bytes() {
+                return Err(Failure::new(format!("page {page} came back as another one")));
+            }
+        }
+        Ok(())
+    }
+
+    /// How long each of `count` fetches of a page somewhere takes, in nanoseconds.
+    fn single(&self, count: u32) -> Result<Vec<f64>, Failure> {
+        let mut page = vec![0; PAGE];
+        let mut took = Vec::with_capacity(count as usize);
+        let mut number = 1u64;
+        for _ in 0..count {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let begin = Instant::now();
+            self.fetch((number >> 33) % self.pages, 1, &mut page)?;
+            took.push(begin.elapsed().as_nanos() as f64);
+        }
+        Ok(took)
+    }
+
+    /// Nanoseconds that a page takes if all are fetched in batches.
+    fn batched(&self) -> Result<f64, Failure> {
+        let mut pages = vec![0; BATCH * PAGE];
+        let begin = Instant::now();
+        for first in (0..self.pages).step_by(BATCH) {
+            let count = BATCH.min((self.pages - first) as usize);
+            self.fetch(first, count, &mut pages)?;
+        }
+        Ok(begin.elapsed().as_nanos() as f64 / self.pages as f64)
+    }
+}
+
+/// Measures the whole table, or the parts asked for.
+pub(crate) fn run(
+    args: &NodesArgs,
+    shared: &Shared,
+    progress: &Progress,
+) -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    if args.wants(Section::Latency) {
+        latency(args, shared, progress, &mut rows)?;
+    }
+    if args.wants(Section::Batch) {
+        rows.push(batch(args, shared, progress)?);
+    }
+    if args.wants(Section::Node) {
+        node(args, shared, progress, &mut rows)?;
+    }
+    if args.wants(Section::Runs) {
+        runs::rows(args, shared, progress, &mut rows)?;
+    }
+    Ok(rows)
+}
+
+fn of(what: &str, round: u32, shared: &Shared) -> String {
+    format!("{what}, round {round} of {}", shared.repetitions)
+}
+
+/// One page at a time, beside an exchange of as many bytes.
+fn latency(
+    args: &NodesArgs,
+    shared: &Shared,
+    progress: &Progress,
+    rows: &mut Vec<Row>,
+) -> Result<(), Failure> {
+    let scratch = Scratch::new()?;
+    let secret = scratch.join("secret");
+    std::fs::write(&secret, "the secret of a benchmark").map_err(|e| Failure::io("secret", &e))?;
+    let secret_path = secret.to_string_lossy().into_owned();
+    let files = Files { secret: Some(secret), ..Files::default() };
+    let protection = files.read().map_err(|error| Failure::new(error.to_string()))?;
+    let plain = Process::node(shared, args.memory(), &[])?;
+    let sealed = Process::node(shared, args.memory(), &["--psk", &secret_path])?;
+    let (mut ours, mut protected, mut raw) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 1..=shared.repetitions {
+        progress.say(of("one page at a time", round, shared));
+        let client = Client::of(&[&plain], (1, false), Protection::None, args.pages)?;
+        client.fill()?;
+        ours.push(median(&client.single(args.exchanges)?));
+        drop(client);
+        let echo = Process::echo()?;
+        let took = echo::exchanges(&echo.address, args.exchanges as usize);
+        raw.push(median(&took.map_err(|error| Failure::io("echo", &error))?));
+        drop(echo);
+        let client = Client::of(&[&sealed], (1, true), protection.clone(), args.pages)?;
+        client.fill()?;
+        protected.push(median(&client.single(args.exchanges)?));
+    }
+    for (work, figures, goal) in [
+        ("4 KiB fetch over tcp://, p50, both sides polling, beside a raw exchange", ours, 1.15),
+        ("the same with TLS and sealing", protected, 1.5),
+    ] {
+        rows.push(Row {
+            work: work.into(),
+            ours: median(&figures),
+            partner: Some(median(&raw)),
+            unit: "ns",
+            goal: Some(Goal::AtMost(goal)),
+        });
+    }
+    Ok(())
+}
+
+/// Many pages in one request, beside one.
+fn batch(args: &NodesArgs, shared: &Shared, progress: &Progress) -> Result<Row, Failure> {
+    let process = Process::node(shared, args.memory(), &[])?;
+    let client = Client::of(&[&process], (1, false), Protection::None, args.pages)?;
+    client.fill()?;
+    let (mut ours, mut single) = (Vec::new(), Vec::new());
+    for round in 1..=shared.repetitions {
+        progress.say(of("batches", round, shared));
+        ours.push(client.batched()?);
+        let took = client.single(args.exchanges)?;
+        single.push(took.iter().sum::<f64>() / took.len() as f64);
+    }
+    Ok(Row {
+        work: format!("{BATCH} pages fetched in one request, beside one by one"),
+        ours: median(&ours),
+        partner: Some(median(&single)),
+        unit: "ns/page",
+        goal: Some(Goal::Faster(5.0)),
+    })
+}
+
+/// What a page costs a node: processor time, and memory.
+fn node(
+    args: &NodesArgs,
+    shared: &Shared,
+    progress: &Progress,
+    rows: &mut Vec<Row>,
+) -> Result<(), Failure> {
+    let process = Process::node(shared, args.memory(), &["--spin", "0us"])?;
+    let empty = process.resident()?;
+    let client = Client::of(&[&process], (1, false), Protection::None, args.pages)?;
+    client.fill()?;
+    let full = process.resident()?;
+    let mut ours = Vec::new();
+    for round in 1..=shared.repetitions {
+        progress.say(of("processor time of a node", round, shared));
+        let before = process.processor_ns()?;
+        client.batched()?;
+        ours.push((process.processor_ns()? - before) / f64::from(args.pages));
+    }
+    rows.push(Row {
+        work: "processor time of a node for a page in a batch (node sleeps when idle), beside 1 us"
+            .into(),
+        ours: median(&ours),
+        partner: Some(1000.0),
+        unit: "ns/page",
+        goal: Some(Goal::AtMost(1.0)),
+    });
+    rows.push(Row {
+        work: "memory of a node beside that of the pages it keeps".into(),
+        ours: (full - empty) / f64::from(args.pages),
+        partner: Some(PAGE as f64),
+        unit: "bytes/page",
+        goal: Some(Goal::AtMost(1.02)),
+    });
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! A program on nodes: with two copies beside one, and with one beside the kernel's own swap.
+
+use super::super::launch::{Place, Program, Scratch, own};
+use super::super::paging::CGROUP_EXTRA;
+use super::super::progress::Progress;
+use super::super::row::{Goal, Row, median};
+use super::super::swap::Swap;
+use super::super::workload::{self, Measured, Pass};
+use super::super::{Failure, Shared, skip, warmup};
+use super::process::Process;
+use super::{NodesArgs, of};
+
+/// Share of the array that is local.
+const LOCAL: u64 = 20;
+
+/// What is run, and where.
+struct Runs<'a> {
+    args: &'a NodesArgs,
+    shared: &'a Shared,
+    scratch: Scratch,
+    nodes: [Process; 2],
+}
+
+/// Adds the rows.
+pub(super) fn rows(
+    args: &NodesArgs,
+    shared: &Shared,
+    progress: &Progress,
+    rows: &mut Vec<Row>,
+) -> Result<(), Failure> {
+    let memory = (u64::from(args.mib) << 20) * 5 / 4;
+    let start = || Process::node(shared, memory, &["--lease", "0.5"]);
+    let runs = Runs { args, shared, scratch: Scratch::new()?, nodes: [start()?, start()?] };
+    rows.push(runs.copies(progress)?);
+    rows.push(runs.beside_swap(progress)?);
+    Ok(())
+}
+
+impl Runs<'_> {
+    fn bytes(&self) -> u64 {
+        u64::from(self.args.mib) << 20
+    }
+
+    fn limit(&self) -> u64 {
+        (self.bytes() * LOCAL / 100) & !4095
+    }
+
+    fn program(&self, pass: Pass) -> Result<Program, Failure> {
+        let mib = self.args.mib.to_string();
+        let words = ["bench", "workload", "--mib", &mib, "--pass", pass.name()];
+        let own = std::iter::once(own()?.into_os_string());
+        Ok(Program::new(own.chain(words.into_iter().map(Into::into))))
+    }
+
+    fn far(&self, nodes: usize, copies: usize) -> Vec<String> {
+        let hosts: Vec<&str> = self.nodes[..nodes].iter().map(|node| &node.address[..]).collect();
+        let far = format!("tcp://{}?copies={copies}", hosts.join(","));
+        vec!["--local".into(), self.limit().to_string(), "--far".into(), far]
+    }
+
+    fn measure(&self, program: &Program, place: Place<'_>) -> Result<Measured, Failure> {
+        warmup::before_run(self.bytes(), self.shared, &self.scratch)?;
+        let outcome = program.run(place, self.shared, &self.scratch)?;
+        let measured = workload::parse(&outcome.stdout.head)?.into_iter().next();
+        measured.ok_or_else(|| Failure::new("the workload gave no figure"))
+    }
+
+    fn copies(&self, progress: &Progress) -> Result<Row, Failure> {
+        let program = self.program(Pass::SeqRw)?;
+        let (mut two, mut one) = (Vec::new(), Vec::new());
+        for round in 1..=self.shared.repetitions {
+            progress.say(of("two copies beside one", round, self.shared));
+            two.push(self.measure(&program, Place::Far(&self.far(2, 2)))?.ns);
+            one.push(self.measure(&program, Place::Far(&self.far(2, 1)))?.ns);
+        }
+        Ok(Row {
+            work: "sequential read-write, 20 % local, two copies beside one".into(),
+            ours: median(&two),
+            partner: Some(median(&one)),
+            unit: "ns/access",
+            goal: Some(Goal::AtMost(1.4)),
+        })
+    }
+
+    fn beside_swap(&self, progress: &Progress) -> Result<Row, Failure> {
+        let program = self.program(Pass::RandRead)?;
+        let swap = Swap::set_up_on_file(self.limit() + CGROUP_EXTRA, 2 * self.bytes());
+        if let Err(why) = &swap {
+            skip("kernel swap to a file through a loop device", why);
+        }
+        let plain = self.measure(&program, Place::Plain)?;
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for round in 1..=self.shared.repetitions {
+            progress.say(of("random read beside kernel swap", round, self.shared));
+            let mut places = vec![(Place::Far(&[]), &mut ours)];
+            let far = self.far(1, 1);
+            places[0].0 = Place::Far(&far);
+            if let Ok(swap) = &swap {
+                places.push((Place::Swap(swap), &mut theirs));
+            }
+            for (place, figures) in places {
+                let run = self.measure(&program, place)?;
+                if run.sum != plain.sum {
+                    return Err(Failure::new(
+                        "the workload read other values than in the plain run",
+                    ));
+                }
+                figures.push(run.ns);
+            }
+        }
+        Ok(Row {
+            work:
+                "random read, 20 % local, over tcp:// beside kernel swap to a file on a loop device"
+                    .into(),
+            ours: median(&ours),
+            partner: (!theirs.is_empty()).then(|| median(&theirs)),
+            unit: "ns/access",
+            goal: Some(Goal::Faster(3.0)),
+        })
+    }
+}
