@@ -7,7 +7,7 @@ use farside_os::memory::PAGE;
 use farside_wire::frame::{
     Code, DRAINING, HEADER, Header, Kind, MOST, MOST_HEAD, RECORD, Record, of_hello, page_check,
 };
-use farside_wire::transport::{Patience, Stream, receive_all, send_all};
+use farside_wire::transport::{Buffered, Patience, Stream, send_all};
 
 use crate::counters::Counters;
 use crate::frames::Pinned;
@@ -23,6 +23,7 @@ const STALLED_NS: u64 = 30_000_000_000;
 pub struct Session {
     node: Arc<Node>,
     stream: Box<dyn Stream>,
+    arrived: Buffered,
     seat: Option<Seat>,
     /// Header and records of a request, or of a reply.
     head: Box<[u8; MOST_HEAD]>,
@@ -36,7 +37,15 @@ impl Session {
     pub fn new(node: Arc<Node>, stream: Box<dyn Stream>) -> Self {
         let head = Box::new([0; MOST_HEAD]);
         let records = Vec::with_capacity(MOST);
-        Self { node, stream, seat: None, head, records, scratch: Vec::new() }
+        Self {
+            node,
+            stream,
+            arrived: Buffered::default(),
+            seat: None,
+            head,
+            records,
+            scratch: Vec::new(),
+        }
     }
 
     /// Answers requests until the client hangs up.
@@ -88,13 +97,12 @@ impl Session {
         let wait_ns = if self.seat.is_some() { u64::MAX } else { HELLO_NS };
         let spin_ns = self.node.options.spin.as_nanos() as u64;
         let patience = Patience::from_now(&*self.stream, spin_ns, wait_ns);
-        let mut start = [0; HEADER];
-        receive_all(&*self.stream, &mut [IoSliceMut::new(&mut start)], patience)?;
+        let start = self.arrived.receive_start::<HEADER>(&*self.stream, patience)?;
         let header = Header::decode(&start)?;
         self.head[..HEADER].copy_from_slice(&start);
         let patience = self.patience();
         let rest = &mut self.head[HEADER..HEADER + header.records_len()];
-        receive_all(&*self.stream, &mut [IoSliceMut::new(rest)], patience)?;
+        self.arrived.receive_all(&*self.stream, &mut [IoSliceMut::new(rest)], patience)?;
         self.records.clear();
         self.records.extend(header.records(&self.head[..])?);
         if header.pages != if header.kind == Kind::Write { header.count } else { 0 } {
@@ -163,7 +171,7 @@ impl Session {
         let mut parts: Vec<_> =
             blanks.iter_mut().map(|blank| IoSliceMut::new(blank.bytes())).collect();
         parts.extend(self.scratch.chunks_exact_mut(PAGE).map(IoSliceMut::new));
-        receive_all(&*self.stream, &mut parts, patience)?;
+        self.arrived.receive_all(&*self.stream, &mut parts, patience)?;
         drop(parts);
         let Some(seat) = &self.seat else { return Ok(()) };
         if seat.pool.epoch != header.epoch {

@@ -349,3 +349,76 @@ pub fn hello(pool: u128, lease_ms: u32) -> Record {
 pub fn of_hello(record: Record) -> (u128, u32) {
     (u128::from(record.version) << 64 | u128::from(record.slot), record.code)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn record() -> impl Strategy<Value = Record> {
+        (any::<u64>(), any::<u64>(), any::<u32>(), 0u32..8)
+            .prop_map(|(slot, version, check, code)| Record { slot, version, check, code })
+    }
+
+    fn message() -> impl Strategy<Value = (Header, Vec<Record>)> {
+        let header = (1u8..6, 0u8..2, 0u16..8, any::<u64>(), any::<u64>(), 0..=MOST as u16);
+        (header, prop::collection::vec(record(), 0..=MOST)).prop_map(|(header, records)| {
+            let (kind, flags, code, id, epoch, pages) = header;
+            let kind = Kind::decode(kind).unwrap();
+            let code = Code::decode(code).unwrap();
+            let count = records.len() as u16;
+            (Header { kind, flags, code, id, epoch, count, pages }, records)
+        })
+    }
+
+    fn read(bytes: &[u8]) -> Result<(Header, Vec<Record>), BadFrame> {
+        let start = bytes.first_chunk::<HEADER>().ok_or(BadFrame::Damaged)?;
+        let header = Header::decode(start)?;
+        Ok((header, header.records(bytes)?.collect()))
+    }
+
+    proptest! {
+        #[test]
+        fn messages_survive_the_wire((header, records) in message()) {
+            let mut bytes = [0; MOST_HEAD];
+            let len = header.encode(&records, &mut bytes);
+            prop_assert_eq!(read(&bytes[..len]), Ok((header, records)));
+        }
+
+        #[test]
+        fn a_turned_bit_is_found((header, records) in message(), bit: prop::sample::Index) {
+            let mut bytes = [0; MOST_HEAD];
+            let len = header.encode(&records, &mut bytes);
+            let bit = bit.index(len * 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            prop_assert!(read(&bytes).is_err());
+        }
+
+        #[test]
+        fn any_bytes_are_a_message_or_none(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read(&bytes);
+            let mut likely = bytes.clone();
+            likely.splice(..likely.len().min(4), MAGIC);
+            let _ = read(&likely);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let mut bytes = [0; MOST_HEAD];
+        let header = Header::request(Kind::Ping, 1, 2);
+        let mut wrong = |at: usize, value: u8| {
+            header.encode(&[], &mut bytes);
+            bytes[at] = value;
+            read(&bytes).map(drop)
+        };
+        assert_eq!(wrong(0, b'X'), Err(BadFrame::Magic));
+        assert_eq!(wrong(3, 9), Err(BadFrame::Version(9)));
+        assert_eq!(wrong(4, 9), Err(BadFrame::Unknown { what: "kind", value: 9 }));
+        assert_eq!(wrong(5, 4), Err(BadFrame::Unknown { what: "flag", value: 4 }));
+        assert_eq!(wrong(7, 1), Err(BadFrame::Unknown { what: "code", value: 256 }));
+        assert_eq!(wrong(24, 65), Err(BadFrame::TooLong(65, 0)));
+        assert_eq!(wrong(8, 9), Err(BadFrame::Damaged));
+    }
+}

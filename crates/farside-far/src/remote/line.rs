@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use farside_os::memory::PAGE;
 use farside_os::thread::{futex_wait, futex_wake};
 use farside_wire::frame::{Code, HEADER, Header, Kind, MOST, MOST_HEAD, Record, Vitals};
-use farside_wire::transport::{Interest, Patience, Spin, Stream, receive_all, send_all};
+use farside_wire::transport::{Buffered, Patience, Stream, send_all};
 
 /// Most requests under way.
 pub const CALLS: usize = 512;
@@ -75,8 +75,8 @@ struct Call {
 
 /// What has been received of the next message.
 struct Incoming {
+    arrived: Buffered,
     head: Box<[u8; MOST_HEAD]>,
-    len: usize,
     /// Pages that nobody wants any more.
     sink: Box<[u8; PAGE]>,
 }
@@ -133,7 +133,8 @@ impl Line {
     pub fn new(stream: Box<dyn Stream>, spin_ns: u64) -> Self {
         let calls = (0..CALLS).map(|_| Mutex::default()).collect();
         let head = || Box::new([0; MOST_HEAD]);
-        let incoming = Incoming { head: head(), len: 0, sink: Box::new([0; PAGE]) };
+        let incoming =
+            Incoming { arrived: Buffered::default(), head: head(), sink: Box::new([0; PAGE]) };
         Self {
             stream,
             spin_ns,
@@ -345,13 +346,17 @@ impl Line {
         own: Option<(CallId, &mut Places<'_>)>,
         patience: Patience,
     ) -> io::Result<()> {
-        let header = self.receive_head(incoming, patience)?;
+        let Incoming { arrived, head, sink } = incoming;
+        let start = arrived.receive_start::<HEADER>(&*self.stream, patience)?;
+        let header = Header::decode(&start)?;
+        head[..HEADER].copy_from_slice(&start);
         let rest = || Patience::from_now(&*self.stream, 0, STALLED_NS);
         let stalled = |error: io::Error| {
             if is_transient(&error) { io::ErrorKind::UnexpectedEof.into() } else { error }
         };
-        let head = &mut incoming.head[..HEADER + header.records_len()];
-        receive_all(&*self.stream, &mut [IoSliceMut::new(&mut head[HEADER..])], rest())
+        let head = &mut head[..HEADER + header.records_len()];
+        arrived
+            .receive_all(&*self.stream, &mut [IoSliceMut::new(&mut head[HEADER..])], rest())
             .map_err(stalled)?;
         let mut reply = reply_of(&header, head)?;
         let pages = usize::from(header.pages);
@@ -381,37 +386,19 @@ impl Line {
                 *slice = part.map(IoSliceMut::new);
             }
             let mut slices = slices.map(|slice| slice.unwrap_or_else(|| IoSliceMut::new(&mut [])));
-            receive_all(&*self.stream, &mut slices[..pages], rest()).map_err(stalled)?;
+            arrived.receive_all(&*self.stream, &mut slices[..pages], rest()).map_err(stalled)?;
             let mut call = lock(&self.calls[header.id as usize % CALLS]);
             if call.id == header.id {
                 call.state = State::Done(reply);
             }
         } else {
             for _ in 0..pages {
-                receive_all(&*self.stream, &mut [IoSliceMut::new(&mut incoming.sink[..])], rest())
+                arrived
+                    .receive_all(&*self.stream, &mut [IoSliceMut::new(&mut sink[..])], rest())
                     .map_err(stalled)?;
             }
         }
         Ok(())
-    }
-
-    fn receive_head(&self, incoming: &mut Incoming, patience: Patience) -> io::Result<Header> {
-        let mut spin = Spin::new(&*self.stream, patience);
-        while incoming.len < HEADER {
-            let rest = &mut incoming.head[incoming.len..HEADER];
-            match self.stream.receive(&mut [IoSliceMut::new(rest)]) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(more) => incoming.len += more,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    spin.pause(&*self.stream, Interest::Receive)?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        incoming.len = 0;
-        let mut start = [0; HEADER];
-        start.copy_from_slice(&incoming.head[..HEADER]);
-        Ok(Header::decode(&start)?)
     }
 }
 

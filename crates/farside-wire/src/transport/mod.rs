@@ -4,10 +4,12 @@ use std::io::{self, IoSlice, IoSliceMut};
 
 use farside_os::thread::now_ns;
 
+mod buffered;
 mod credentials;
 mod tcp;
 mod tls;
 
+pub use buffered::Buffered;
 pub use credentials::{BadCredentials, Credentials, Files, Protection};
 pub use tcp::{Tcp, TcpListening};
 pub use tls::Tls;

@@ -1,0 +1,16 @@
+//! Messages of memory nodes' protocol.
+
+#![no_main]
+
+use farside_wire::frame::{HEADER, Header, MOST_HEAD};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some(start) = bytes.first_chunk::<HEADER>() else { return };
+    let Ok(header) = Header::decode(start) else { return };
+    let Ok(records) = header.records(bytes) else { return };
+    let records: Vec<_> = records.collect();
+    let mut again = [0; MOST_HEAD];
+    let len = header.encode(&records, &mut again);
+    assert_eq!(again[..len], bytes[..len]);
+});
