@@ -1,8 +1,8 @@
 //! Memory nodes across a network: pages are spread over them, and kept by several if that is asked for.
 //!
 //! This side decides everything: where a page lies, under which version, and whether what comes back is what was
-//! stored. A node only keeps what it is given. Pages are kept by the numbers of their [slots](crate::slots), so that
-//! renaming pages, and sharing them with a forked process, concerns nobody else.
+//! stored. A node only keeps what it is given. Pages are kept by the numbers of their slots, a numbering of the
+//! store's own, so that renaming pages, and sharing them with a forked process, concerns nobody else.
 
 mod line;
 mod peer;
