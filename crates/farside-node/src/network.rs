@@ -199,6 +199,12 @@ impl Node {
         }
     }
 
+    /// Serves one client over a connection, until that ends.
+    pub fn attend(self: &Arc<Self>, stream: Box<dyn Stream>) {
+        // Whatever ends a connection, the client learns of it by its end.
+        let _ = Session::new(Arc::clone(self), stream).serve();
+    }
+
     fn protect(&self, stream: TcpStream) -> io::Result<Box<dyn Stream>> {
         let tcp = Tcp::new(stream)?;
         let Protection::Tls(credentials) = &self.options.protection else {
@@ -218,9 +224,8 @@ impl Node {
         let node = Arc::clone(self);
         let serving = move || {
             let connection = Connection(node);
-            // Whatever ends a connection, the client learns of it by its end.
             match connection.0.protect(stream) {
-                Ok(stream) => _ = Session::new(Arc::clone(&connection.0), stream).serve(),
+                Ok(stream) => connection.0.attend(stream),
                 Err(_) => Counters::add(&connection.0.counters.refused_connections, 1),
             }
         };

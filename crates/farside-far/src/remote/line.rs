@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use farside_os::memory::PAGE;
-use farside_os::thread::{futex_wait, futex_wake};
+use farside_os::thread::futex_wake;
 use farside_wire::frame::{Code, HEADER, Header, Kind, MOST, MOST_HEAD, Record, Vitals};
 use farside_wire::transport::{Buffered, Patience, Stream, send_all};
 
@@ -303,7 +303,7 @@ impl Line {
                         return Err(Silence::Late);
                     }
                     self.waiting.fetch_add(1, Ordering::SeqCst);
-                    futex_wait(&self.changed, seen, Some(LOOK_NS.min(until - now)));
+                    self.stream.doze(&self.changed, seen, LOOK_NS.min(until - now));
                     self.waiting.fetch_sub(1, Ordering::SeqCst);
                 }
             }

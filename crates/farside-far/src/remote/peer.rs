@@ -76,6 +76,8 @@ pub struct Peer {
     full_until: AtomicU64,
     slow_until: AtomicU64,
     draining: AtomicBool,
+    /// Whether it could not be reached again since its connections ended.
+    gone: AtomicBool,
 }
 
 impl Peer {
@@ -90,6 +92,7 @@ impl Peer {
             full_until: AtomicU64::new(0),
             slow_until: AtomicU64::new(0),
             draining: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
         }
     }
 
@@ -104,9 +107,14 @@ impl Peer {
         self.line(Weight::Light).is_some() && self.line(Weight::Heavy).is_some()
     }
 
+    /// Whether new pages may be sent if need be.
+    pub fn has_room(&self, now: u64) -> bool {
+        self.is_up() && self.full_until.load(Ordering::Relaxed) <= now
+    }
+
     /// Whether new pages may be sent.
     pub fn takes_pages(&self, now: u64) -> bool {
-        self.is_up() && !self.is_draining() && self.full_until.load(Ordering::Relaxed) <= now
+        self.has_room(now) && !self.is_draining()
     }
 
     /// Whether it wants to get rid of its pages.
@@ -123,6 +131,11 @@ impl Peer {
             }
         }
         line.sweep();
+    }
+
+    /// Whether its connections have ended, but it may be there all the same.
+    pub fn may_come_back(&self) -> bool {
+        !self.is_up() && !self.gone.load(Ordering::Relaxed)
     }
 
     /// Whether it was slow lately.
@@ -202,6 +215,7 @@ impl Peer {
                     Ok(()) => RETRY_NS.0,
                     Err(_) => (retry.1 * 2).min(RETRY_NS.1),
                 };
+                self.gone.store(!self.is_up(), Ordering::Relaxed);
                 *retry = (network.now() + wait, wait);
             }
             return;

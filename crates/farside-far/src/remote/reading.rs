@@ -14,8 +14,11 @@ use crate::{FarError, Ticket};
 /// Reads that can be under way at once; others are done when their end is waited for.
 const READINGS: usize = 1024;
 
-/// How often a node is asked again for a page that came back damaged.
+/// How often a node is asked for a page that comes back damaged, until its copy is given up.
 const TRIES: u32 = 3;
+
+/// The same if no other node that has the page can be reached.
+const MOST_TRIES: u32 = 64;
 
 /// A request of a read.
 struct Part {
@@ -229,6 +232,7 @@ impl Remote {
     fn read_again(&self, page: u64, into: &mut [u8]) -> Result<(), FarError> {
         let give_up = self.now() + self.timing.patience_ns;
         let mut tries = [0; MOST_NODES];
+        let mut damaged = [0; MOST_NODES];
         let mut wait = self.timing.hedge_ns;
         loop {
             self.check()?;
@@ -250,8 +254,17 @@ impl Remote {
             match got {
                 Some(true) => return Ok(()),
                 // It was damaged, again and again: not on its way, but where it lies.
-                Some(false) if tries[node] >= TRIES => self.drop_copy(slot, seal, node),
-                _ => {}
+                Some(false) => {
+                    damaged[node] += 1;
+                    if damaged[node] >= MOST_TRIES {
+                        return Err(FarError::Damaged(page));
+                    }
+                    let others = self.nodes_that(Peer::is_up) & seal.nodes & !(1 << node);
+                    if damaged[node] >= TRIES && others != 0 {
+                        self.drop_copy(slot, seal, node);
+                    }
+                }
+                None => {}
             }
             wait = (wait * 2).min(self.timing.deadline_ns);
         }

@@ -100,7 +100,7 @@ impl Remote {
     }
 
     /// By bits: the nodes of that kind.
-    fn nodes_that(&self, are: impl Fn(&Peer) -> bool) -> u16 {
+    pub(super) fn nodes_that(&self, are: impl Fn(&Peer) -> bool) -> u16 {
         let bit = |(node, peer): (usize, &Peer)| u16::from(are(peer)) << node;
         self.peers.iter().enumerate().map(bit).sum()
     }

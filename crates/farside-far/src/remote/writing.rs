@@ -7,7 +7,7 @@ use farside_wire::frame::{Code, Kind, MOST, Record, page_check};
 use farside_wire::pool::Block;
 
 use super::line::{CallId, Line, Silence};
-use super::peer::Weight;
+use super::peer::{Peer, Weight};
 use super::reading::bits;
 use super::seals::{MOST_NODES, Seal};
 use super::{Remote, Troubles, placement, slot_of};
@@ -31,6 +31,8 @@ struct Batch<'a> {
     /// By page: the nodes that have it, and those that will not take it.
     stored: [u16; MOST],
     refused: [u16; MOST],
+    /// By node: the epoch of the pool that has them.
+    epochs: [u64; MOST_NODES],
     is_full: bool,
 }
 
@@ -89,6 +91,7 @@ impl Remote {
             tags: [0; MOST],
             stored: [0; MOST],
             refused: [0; MOST],
+            epochs: [0; MOST_NODES],
             is_full: false,
         };
         let mut room = buffer.map(|buffer| buffer.chunks_exact_mut(PAGE));
@@ -139,6 +142,12 @@ impl Remote {
                 stale.push((before & !nodes, record));
             }
             self.seals.set(slot, Seal { version, nodes }, batch.tags[at]);
+            for node in bits(nodes.into()) {
+                // Whoever found out meanwhile that a node has lost all could not know of this page.
+                if self.seals.epoch(node) != batch.epochs[node] {
+                    self.seals.change_node(slot, version, node, false);
+                }
+            }
             if fresh {
                 self.slots.set(*page, block);
             }
@@ -199,7 +208,16 @@ impl Remote {
         let mut tries = 0;
         loop {
             self.check()?;
-            let sending = self.send_round(batch);
+            self.discount_lost(batch);
+            let mut sending = self.send_round(batch, Peer::takes_pages);
+            if sending.is_empty() && self.may_find_more(batch) && self.now() <= give_up {
+                self.network.rest(REST_NS);
+                continue;
+            }
+            if sending.is_empty() && batch.stored[..batch.count].contains(&0) {
+                // Better on a node that is about to end than nowhere.
+                sending = self.send_round(batch, Peer::has_room);
+            }
             if sending.is_empty() {
                 let none = |at: &usize| batch.stored[*at] == 0;
                 let Some(_) = (0..batch.count).find(none) else {
@@ -224,15 +242,39 @@ impl Remote {
         }
     }
 
+    /// What was stored on nodes that are gone by now, or have lost it, is not stored there.
+    fn discount_lost(&self, batch: &mut Batch<'_>) {
+        let has = |(node, peer): (usize, &Peer)| {
+            let is_there = peer.is_up() || peer.may_come_back();
+            u16::from(is_there && self.seals.epoch(node) == batch.epochs[node]) << node
+        };
+        let have: u16 = self.peers.iter().enumerate().map(has).sum();
+        batch.stored[..batch.count].iter_mut().for_each(|stored| *stored &= have);
+    }
+
+    /// Whether pages that too few nodes have may soon find another one: one to which the connection has just ended.
+    fn may_find_more(&self, batch: &Batch<'_>) -> bool {
+        let back = |(node, peer): (usize, &Peer)| u16::from(peer.may_come_back()) << node;
+        let back: u16 = self.peers.iter().enumerate().map(back).sum();
+        (0..batch.count).any(|at| {
+            let is_lacking = (batch.stored[at].count_ones() as usize) < self.copies;
+            is_lacking && back & !(batch.stored[at] | batch.refused[at]) != 0
+        })
+    }
+
     /// Sends each page that too few nodes have to as many more, if there are such.
-    fn send_round(&self, batch: &mut Batch<'_>) -> Vec<Sending> {
+    fn send_round(
+        &self,
+        batch: &mut Batch<'_>,
+        takes_pages: impl Fn(&Peer, u64) -> bool,
+    ) -> Vec<Sending> {
         let now = self.now();
         let mut wanted = [0u64; MOST_NODES];
         for at in 0..batch.count {
             let slot = batch.records[at].slot;
             let lacking = self.copies.saturating_sub(batch.stored[at].count_ones() as usize);
             let tried = batch.stored[at] | batch.refused[at];
-            let can = |node: &usize| tried >> node & 1 == 0 && self.peers[*node].takes_pages(now);
+            let can = |node: &usize| tried >> node & 1 == 0 && takes_pages(&self.peers[*node], now);
             for node in placement::order(slot, self.peers.len()).filter(can).take(lacking) {
                 wanted[node] |= 1 << at;
             }
@@ -250,10 +292,8 @@ impl Remote {
                 let call = line.send(Kind::Write, &records[..count], &pages[..count]).ok()?;
                 Some(Sending { peer, wanted, line, call })
             });
-            match sent {
-                Some(sending) => all.push(sending),
-                None => bits(wanted).for_each(|at| batch.refused[at] |= 1 << peer),
-            }
+            // Where the connection has ended, there may be another one soon.
+            all.extend(sent);
         }
         all
     }
@@ -277,13 +317,17 @@ impl Remote {
                     peer.note_slow(until);
                     peer.hang_up();
                 }
-                (u64::MAX, Code::Missing)
+                // It may have been stored, or not: it is sent again if there is another connection soon.
+                return;
             }
         };
         for (place, at) in bits(*wanted).enumerate() {
             let bit = 1 << node;
             match failed >> place & 1 == 1 {
-                false => batch.stored[at] |= bit,
+                false => {
+                    batch.stored[at] |= bit;
+                    batch.epochs[*node] = line.epoch();
+                }
                 // It is sent again.
                 true if failure == Code::Damaged && !last_try => {
                     Troubles::add(&self.troubles.damaged, 1);

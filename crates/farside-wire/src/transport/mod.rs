@@ -1,8 +1,9 @@
 //! What carries messages across a network.
 
 use std::io::{self, IoSlice, IoSliceMut};
+use std::sync::atomic::AtomicU32;
 
-use farside_os::thread::now_ns;
+use farside_os::thread::{futex_wait, now_ns};
 
 mod buffered;
 mod credentials;
@@ -50,6 +51,11 @@ pub trait Stream: Send + Sync {
 
     /// Ends the connection for both sides; whoever waits goes on.
     fn shut(&self);
+
+    /// Lets another thread receive, until `word` is no longer `seen`, or for `ns` nanoseconds.
+    fn doze(&self, word: &AtomicU32, seen: u32, ns: u64) {
+        futex_wait(word, seen, Some(ns));
+    }
 
     /// Nanoseconds of the clock that waits go by.
     fn now(&self) -> u64 {
