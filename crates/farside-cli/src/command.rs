@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -58,11 +59,7 @@ enum Verb {
     #[command(after_help = tapes::HELP)]
     Tapes(tapes::TapesArguments),
     /// Say what this kernel and user may do, and how to repair what is missing.
-    Doctor {
-        /// Print an array of objects instead of text.
-        #[arg(long)]
-        json: bool,
-    },
+    Doctor(DoctorArguments),
     /// Show the running programs and their counters.
     Top {
         /// Print one snapshot and end.
@@ -216,6 +213,49 @@ fn run_help() -> String {
     )
 }
 
+#[derive(Debug, Args)]
+struct DoctorArguments {
+    /// Print JSON instead of text.
+    #[arg(long)]
+    json: bool,
+    /// Measure the way to these memory nodes instead: how long a page takes, and how many come at once.
+    #[arg(long, value_name = "URL")]
+    far: Vec<String>,
+    /// Say what that means for the program of this trace.
+    #[arg(long, value_name = "TRACE", requires = "far")]
+    trace: Option<PathBuf>,
+    /// Let pages travel to other machines unprotected.
+    #[arg(long, requires = "far")]
+    insecure: bool,
+    #[command(flatten)]
+    credentials: CredentialArguments,
+}
+
+impl DoctorArguments {
+    fn doctor(&self) -> Result<ExitCode, Failure> {
+        if self.far.is_empty() {
+            return doctor::doctor(self.json);
+        }
+        let given = |text: &Option<String>, option| {
+            text.clone().map(|text| Given { text, origin: Origin::Option(option) })
+        };
+        let layer = Layer {
+            far: given(&all(&self.far), "--far"),
+            insecure: given(&self.insecure.then(|| "1".to_owned()), "--insecure"),
+            psk: given(&self.credentials.psk, "--psk"),
+            tls_ca: given(&self.credentials.tls_ca, "--tls-ca"),
+            tls_cert: given(&self.credentials.tls_cert, "--tls-cert"),
+            tls_key: given(&self.credentials.tls_key, "--tls-key"),
+            ..Layer::default()
+        };
+        let options = Options::gather(layer, None)?;
+        let text = doctor::path::measure(&options, self.trace.as_deref(), self.json)?;
+        // A reader that has seen enough changes nothing about the answer.
+        let _ = std::io::stdout().write_all(text.as_bytes());
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
 /// Who may talk to whom.
 #[derive(Debug, Args)]
 pub struct CredentialArguments {
@@ -287,7 +327,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Record(arguments) => record::record(&arguments),
         Verb::Plan(arguments) => plan::plan(&arguments),
         Verb::Tapes(arguments) => tapes::tapes(&arguments),
-        Verb::Doctor { json } => doctor::doctor(json),
+        Verb::Doctor(arguments) => arguments.doctor(),
         Verb::Top { once, json } => top::top(once, json),
         Verb::Analyze(arguments) => analyze::analyze(&arguments),
         Verb::Simulate(arguments) => simulate::simulate(&arguments),

@@ -69,6 +69,17 @@ pub fn farside() -> PathBuf {
     path
 }
 
+/// A counter, as it is now, of the run on far memory of that name.
+pub fn counter_of_run(far: &str, name: &str) -> u64 {
+    let output = Command::new(farside()).args(["top", "--json"]).output();
+    let output = output.unwrap_or_else(|e| panic!("farside top: {e}"));
+    let runs: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("farside top --json: {e}"));
+    let run = runs.as_array().and_then(|runs| runs.iter().find(|run| run["far"] == far));
+    let run = run.unwrap_or_else(|| panic!("farside top knows no run on {far}: {runs}"));
+    run["counters"][name].as_u64().unwrap_or_else(|| panic!("no counter {name}: {run}"))
+}
+
 /// Footprints below this are not expected to be evicted from: the least limit that works may be above
 /// a tenth of them.
 const LEAST_TELLING_FOOTPRINT: u64 = 12 << 20;

@@ -1,6 +1,6 @@
 //! `farside simulate`: a trace under policies, prefetchers and sizes of memory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -116,6 +116,34 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
         println!("{}", table(&reports));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How many times longer the traced program takes on that network than with all its memory local, for some sizes of
+/// local memory.
+///
+/// # Errors
+/// If the trace cannot be read: exit code 2.
+pub fn slowdowns(trace: &Path, network: &str) -> Result<Vec<(String, f64)>, Failure> {
+    const SIZES: [&str; 4] = ["75%", "50%", "25%", "10%"];
+    let local = SIZES.iter().filter_map(|size| size.parse().ok()).collect();
+    let arguments = SimulateArguments {
+        trace: trace.to_owned(),
+        replacement: vec!["lru".into()],
+        prefetch: vec!["none".into()],
+        local,
+        network: network.into(),
+        access_ns: 1.0,
+        readahead: 64,
+        pab: None,
+        as_run: false,
+        json: false,
+    };
+    let costs = costs(network, arguments.access_ns)?;
+    let (setups, _) = setups(&arguments, footprint(&arguments)?)?;
+    let (outcomes, data_accesses) = outcomes(&arguments, &setups, costs)?;
+    let alone = data_accesses.max(1) as f64 * arguments.access_ns;
+    let slowdown = |outcome: &Outcome| outcome.projected_time_ns as f64 / alone;
+    Ok(SIZES.iter().map(|size| (*size).to_owned()).zip(outcomes.iter().map(slowdown)).collect())
 }
 
 /// The pages that the trace touches, if a size depends on them; else 0.

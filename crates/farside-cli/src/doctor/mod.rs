@@ -1,6 +1,7 @@
 //! `farside doctor`: what this kernel and user may do, the path Farside takes, and repairs.
 
 mod items;
+pub mod path;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -29,6 +29,7 @@ use farside_pager::settings::env;
 use farside_wire::transport::Files;
 
 pub(crate) use children::{Change, Launch, change_of};
+pub(crate) use far::reach;
 pub use following::{Followed, Following};
 pub use footprint::{Footprints, state_directory};
 pub(crate) use job_control::JobControl;
@@ -130,7 +131,7 @@ fn run_with(
         return Err(launch.exec(inherited));
     }
     doctor::check()?;
-    let reached = far::reach(options)?;
+    let reached = reach(options)?;
     let library = library::find()?;
     if let Some(stats) = &options.stats {
         writable(stats)?;

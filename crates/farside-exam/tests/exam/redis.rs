@@ -6,7 +6,10 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use farside_exam::{Exam, Place, Program, Random, Running, connect, has_program, pick, read_reply};
+use farside_exam::{
+    Exam, Node, Place, Program, Random, Running, connect, counter_of_run, has_program, pick,
+    plain_only, read_reply, skipped,
+};
 
 /// A client of our own, so that every value is checked.
 struct Client {
@@ -77,10 +80,14 @@ fn check_all(client: &mut Client, keys: u64, turns: &[u64]) {
 }
 
 fn server(exam: &Exam, place: Place, directory: &Path) -> Running {
+    exam.start(&program(directory), place, directory)
+}
+
+fn program(directory: &Path) -> Program {
     let program = Program::new("redis-server").args(["--port", "0", "--unixsocket"]);
     let program = program.arg(directory.join("redis.sock"));
     let program = program.args(["--save", "", "--daemonize", "no", "--dbfilename", "dump.rdb"]);
-    exam.start(&program.args(["--ignore-warnings", "ARM64-COW-BUG"]), place, directory)
+    program.args(["--ignore-warnings", "ARM64-COW-BUG"])
 }
 
 fn stop(mut client: Client, server: Running, exam: &Exam, place: Place) {
@@ -146,4 +153,44 @@ fn redis_saves_while_written_to_and_restarts() {
     for place in Place::all() {
         saves_while_written_to(&exam, place);
     }
+}
+
+/// On three nodes, two of which have each page, of which one after the other is killed and comes back empty.
+#[test]
+fn redis_outlives_its_memory_nodes() {
+    let test = "redis_outlives_its_memory_nodes";
+    if !has_program(test, "redis-server", "redis-server") {
+        return;
+    }
+    if plain_only() {
+        skipped(test, "plain runs have no node");
+        return;
+    }
+    let exam = Exam::new("redis on nodes");
+    let keys = pick(20_000, 500_000);
+    let mut nodes = [Node::start("1G"), Node::start("1G"), Node::start("1G")];
+    let place = Place::Far(25);
+    let directory = exam.fresh_directory(place);
+    let socket = directory.join("redis.sock");
+    let hosts: Vec<&str> = nodes.iter().map(|node| &node.address[..]).collect();
+    let far = format!("tcp://{}?copies=2", hosts.join(","));
+    let program = program(&directory).env("FARSIDE_FAR", &far);
+    let mut running = exam.start(&program, place, &directory);
+    let mut client = Client::new(&mut running, &socket);
+    write_all(&mut client, keys, 0);
+    for (turn, node) in (1..).zip(&mut nodes) {
+        node.kill();
+        write_all(&mut client, keys, turn);
+        check_all(&mut client, keys, &[turn]);
+        *node = Node::start_at(&node.address.clone(), "1G", &[]);
+        // Under load until all pages have two copies again.
+        let mut calm = 0;
+        while calm < 3 {
+            let before = counter_of_run(&far, "lacking_pages");
+            check_all(&mut client, keys / 4, &[turn]);
+            calm = if before + counter_of_run(&far, "lacking_pages") == 0 { calm + 1 } else { 0 };
+        }
+    }
+    check_all(&mut client, keys, &[3]);
+    stop(client, running, &exam, place);
 }

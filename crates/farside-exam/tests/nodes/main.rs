@@ -2,11 +2,12 @@
 
 use std::io::Write;
 use std::net::TcpStream;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use farside_exam::{
-    Exam, Finished, Node, Place, Program, Random, Running, compile, has_program, pick, plain_only,
-    skipped, wait_for_file,
+    Exam, Finished, Node, Place, Program, Random, Running, compile, farside, has_program, pick,
+    plain_only, skipped, wait_for_file,
 };
 
 const TO_STOP: i32 = 125;
@@ -207,6 +208,48 @@ fn nonsense_does_not_disturb_a_node() {
         assert!(begun.elapsed() < Duration::from_secs(300), "turn {turn}");
     }
     churn.same(&running.finish());
+}
+
+#[test]
+fn only_who_knows_the_secret_is_let_in_and_pages_are_sealed() {
+    if !can_run("only_who_knows_the_secret_is_let_in_and_pages_are_sealed") {
+        return;
+    }
+    let churn = Churn::new("a shared secret", "24", "4");
+    let (ours, other) = (churn.exam.input("ours"), churn.exam.input("other"));
+    std::fs::write(&ours, "a secret of some length").expect("a file can be written");
+    std::fs::write(&other, "another secret of some length").expect("a file can be written");
+    let path = ours.to_str().expect("a path of ASCII");
+    let node = Node::start_at("127.0.0.1:0", "256M", &["--psk", path]);
+    let with = |secret: &std::path::Path| {
+        let far = format!("tcp://{}?seal=yes", node.address);
+        churn.program.clone().env("FARSIDE_FAR", far).env("FARSIDE_PSK", secret)
+    };
+    let run = |program: &Program| {
+        let directory = churn.exam.fresh_directory(Place::Far(25));
+        churn.exam.start(program, Place::Far(25), &directory).finish()
+    };
+    churn.same(&run(&with(&ours)));
+    let stranger = run(&with(&other));
+    assert_eq!(stranger.code(), Some(125), "{}", stranger.errors());
+    assert!(stranger.errors().contains("cannot use memory node"), "{}", stranger.errors());
+}
+
+#[test]
+fn the_way_to_a_node_is_measured() {
+    if !can_run("the_way_to_a_node_is_measured") {
+        return;
+    }
+    let node = Node::start("256M");
+    let far = format!("tcp://{}", node.address);
+    let output = Command::new(farside()).args(["doctor", "--json", "--far", &far]).output();
+    let output = output.expect("farside doctor runs");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("valid JSON");
+    let path = &found["paths"][0];
+    for figure in ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "batched_ns", "batch_gain"] {
+        assert!(path[figure].as_f64().is_some_and(|figure| figure > 0.0), "{figure}: {found}");
+    }
+    assert!(found["network"].as_str().is_some_and(|network| network.ends_with("gbit")), "{found}");
 }
 
 #[test]

@@ -8,24 +8,21 @@ mod process;
 mod runs;
 
 use std::net::SocketAddr;
-use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use farside_far::remote::{Cluster, TcpNetwork, Timing};
-use farside_far::{FarError, FarStore, Remote};
+use farside_far::FarError;
+use farside_far::remote::{Cluster, Timing};
 use farside_wire::transport::{Files, Protection};
 
 use super::launch::Scratch;
 use super::progress::Progress;
 use super::row::{Goal, Row, median};
 use super::{Failure, Shared};
+use crate::fetching::{BATCH, Fetcher};
 use process::Process;
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
-
-/// Pages in one request.
-const BATCH: usize = 64;
 
 /// Options of `farside bench nodes`.
 #[derive(Debug, Args)]
@@ -72,80 +69,18 @@ fn far(error: FarError) -> Failure {
     Failure::new(format!("memory node: {error}"))
 }
 
-/// A client of some nodes, without a program.
-struct Client {
-    store: Remote,
-    pages: u64,
-}
-
-impl Client {
-    fn of(
-        nodes: &[&Process],
-        (copies, seal): (usize, bool),
-        protection: Protection,
-        pages: u32,
-    ) -> Result<Self, Failure> {
-        let address = |node: &&Process| node.address.parse::<SocketAddr>();
-        let nodes: Result<Vec<_>, _> = nodes.iter().map(address).collect();
-        let nodes = nodes.map_err(|_| Failure::new("a node has no address"))?;
-        let nodes = nodes.into_iter().map(Into::into).collect();
-        let timing = Timing { spin_ns: 100_000_000, ..Timing::default() };
-        let cluster = Cluster { nodes, copies, seal, timing };
-        let network = Box::new(TcpNetwork { protection });
-        let store = Remote::alone(&cluster, network, pages.into()).map_err(far)?;
-        Ok(Self { store, pages: pages.into() })
-    }
-
-    /// Stores all pages, in batches.
-    fn fill(&self) -> Result<(), Failure> {
-        let mut content = vec![0; BATCH * PAGE];
-        for first in (0..self.pages).step_by(BATCH) {
-            for (page, bytes) in (first..).zip(content.chunks_exact_mut(PAGE)) {
-                bytes[..8].copy_from_slice(&page.to_le_bytes());
-                bytes[8..].fill(page as u8 | 1);
-            }
-            let count = BATCH.min((self.pages - first) as usize);
-            self.store.write(first, &content[..count * PAGE]).map_err(far)?;
-        }
-        Ok(())
-    }
-
-    /// Fetches `count` pages from `first` on, and sees to it that they are those.
-    fn fetch(&self, first: u64, count: usize, into: &mut [u8]) -> Result<(), Failure> {
-        let ticket = self.store.begin_read(first, count as u32).map_err(far)?;
-        self.store.finish_read(ticket, &mut into[..count * PAGE]).map_err(far)?;
-        for (page, bytes) in (first..).zip(into[..count * PAGE].chunks_exact(PAGE)) {
-            if bytes[..8] != page.to_le_bytes() {
-                return Err(Failure::new(format!("page {page} came back as another one")));
-            }
-        }
-        Ok(())
-    }
-
-    /// How long each of `count` fetches of a page somewhere takes, in nanoseconds.
-    fn single(&self, count: u32) -> Result<Vec<f64>, Failure> {
-        let mut page = vec![0; PAGE];
-        let mut took = Vec::with_capacity(count as usize);
-        let mut number = 1u64;
-        for _ in 0..count {
-            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let begin = Instant::now();
-            self.fetch((number >> 33) % self.pages, 1, &mut page)?;
-            took.push(begin.elapsed().as_nanos() as f64);
-        }
-        Ok(took)
-    }
-
-    /// Nanoseconds that a page takes if all are fetched in batches.
-    fn batched(&self) -> Result<f64, Failure> {
-        let mut pages = vec![0; BATCH * PAGE];
-        let begin = Instant::now();
-        for first in (0..self.pages).step_by(BATCH) {
-            let count = BATCH.min((self.pages - first) as usize);
-            self.fetch(first, count, &mut pages)?;
-        }
-        Ok(begin.elapsed().as_nanos() as f64 / self.pages as f64)
-    }
+/// A client of one node, which looks again and again.
+fn fetcher(
+    node: &Process,
+    seal: bool,
+    protection: Protection,
+    pages: u32,
+) -> Result<Fetcher, Failure> {
+    let address = node.address.parse::<SocketAddr>();
+    let address = address.map_err(|_| Failure::new("a node has no address"))?;
+    let timing = Timing { spin_ns: 100_000_000, ..Timing::default() };
+    let cluster = Cluster { nodes: vec![address.into()], copies: 1, seal, timing };
+    Fetcher::new(&cluster, protection, pages).map_err(far)
 }
 
 /// Measures the whole table, or the parts asked for.
@@ -192,17 +127,15 @@ fn latency(
     let (mut ours, mut protected, mut raw) = (Vec::new(), Vec::new(), Vec::new());
     for round in 1..=shared.repetitions {
         progress.say(of("one page at a time", round, shared));
-        let client = Client::of(&[&plain], (1, false), Protection::None, args.pages)?;
-        client.fill()?;
-        ours.push(median(&client.single(args.exchanges)?));
+        let client = fetcher(&plain, false, Protection::None, args.pages)?;
+        ours.push(median(&client.single(args.exchanges).map_err(far)?));
         drop(client);
         let echo = Process::echo()?;
         let took = echo::exchanges(&echo.address, args.exchanges as usize);
         raw.push(median(&took.map_err(|error| Failure::io("echo", &error))?));
         drop(echo);
-        let client = Client::of(&[&sealed], (1, true), protection.clone(), args.pages)?;
-        client.fill()?;
-        protected.push(median(&client.single(args.exchanges)?));
+        let client = fetcher(&sealed, true, protection.clone(), args.pages)?;
+        protected.push(median(&client.single(args.exchanges).map_err(far)?));
     }
     for (work, figures, goal) in [
         ("4 KiB fetch over tcp://, p50, both sides polling, beside a raw exchange", ours, 1.15),
@@ -222,13 +155,12 @@ fn latency(
 /// Many pages in one request, beside one.
 fn batch(args: &NodesArgs, shared: &Shared, progress: &Progress) -> Result<Row, Failure> {
     let process = Process::node(shared, args.memory(), &[])?;
-    let client = Client::of(&[&process], (1, false), Protection::None, args.pages)?;
-    client.fill()?;
+    let client = fetcher(&process, false, Protection::None, args.pages)?;
     let (mut ours, mut single) = (Vec::new(), Vec::new());
     for round in 1..=shared.repetitions {
         progress.say(of("batches", round, shared));
-        ours.push(client.batched()?);
-        let took = client.single(args.exchanges)?;
+        ours.push(client.batched().map_err(far)?);
+        let took = client.single(args.exchanges).map_err(far)?;
         single.push(took.iter().sum::<f64>() / took.len() as f64);
     }
     Ok(Row {
@@ -249,14 +181,13 @@ fn node(
 ) -> Result<(), Failure> {
     let process = Process::node(shared, args.memory(), &["--spin", "0us"])?;
     let empty = process.resident()?;
-    let client = Client::of(&[&process], (1, false), Protection::None, args.pages)?;
-    client.fill()?;
+    let client = fetcher(&process, false, Protection::None, args.pages)?;
     let full = process.resident()?;
     let mut ours = Vec::new();
     for round in 1..=shared.repetitions {
         progress.say(of("processor time of a node", round, shared));
         let before = process.processor_ns()?;
-        client.batched()?;
+        client.batched().map_err(far)?;
         ours.push((process.processor_ns()? - before) / f64::from(args.pages));
     }
     rows.push(Row {
