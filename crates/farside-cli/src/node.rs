@@ -30,6 +30,9 @@ pub struct Arguments {
     /// Most memory for pages: 64G, 512M.
     #[arg(long, value_name = "SIZE", required_unless_present = "embedded")]
     memory: Option<String>,
+    /// Tell a monitoring system how the node is: Prometheus metrics at http://HOST:PORT/metrics.
+    #[arg(long, value_name = "ADDR", requires = "listen")]
+    metrics: Option<String>,
     /// How long the pages of a client that is gone are kept, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     lease: f64,
@@ -93,7 +96,7 @@ fn serve_run(link: RawFd) -> Result<ExitCode, Failure> {
 
 /// Serves clients across a network until a signal ends it.
 fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<ExitCode, Failure> {
-    let address = address_of(listen)?;
+    let address = address_of("--listen", listen)?;
     let CredentialArguments { psk, tls_ca, tls_cert, tls_key } = &arguments.credentials;
     let file = |path: &Option<String>| path.as_ref().map(PathBuf::from);
     let files = Files {
@@ -125,6 +128,11 @@ fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<Ex
     end_by_signal(&node)
         .map_err(|error| Failure::own(format!("cannot wait for signals: {error}")))?;
     let address = listening.address().map_err(cannot)?;
+    if let Some(metrics) = &arguments.metrics {
+        let address = address_of("--metrics", metrics)?;
+        let cannot = |error| Failure::own(format!("cannot serve metrics at {metrics}: {error}"));
+        farside_node::metrics::serve(&node, address).map_err(cannot)?;
+    }
     let mut out = std::io::stdout();
     // Nobody may be there to read it.
     let _ = writeln!(out, "memory node at {address} with {} for pages", Size(bytes));
@@ -161,8 +169,8 @@ fn end_by_signal(node: &Arc<Node>) -> std::io::Result<()> {
     std::thread::Builder::new().name("signals".into()).spawn(waiting).map(drop)
 }
 
-fn address_of(listen: &str) -> Result<SocketAddr, Failure> {
-    let bad = |why: String| Failure::usage(format!("--listen {listen}: {why}; give HOST:PORT"));
+fn address_of(option: &str, listen: &str) -> Result<SocketAddr, Failure> {
+    let bad = |why: String| Failure::usage(format!("{option} {listen}: {why}; give HOST:PORT"));
     let mut found = listen.to_socket_addrs().map_err(|error| bad(error.to_string()))?;
     found.next().ok_or_else(|| bad("no such address".into()))
 }

@@ -4,6 +4,7 @@ pub mod counters;
 pub mod embedded;
 mod family;
 mod frames;
+pub mod metrics;
 mod mover;
 pub mod network;
 mod pool;
