@@ -27,8 +27,8 @@ help:
 	@echo "make demo     set up, build, and run two real programs at 20 % local memory"
 	@echo "make test     set up, build, and check everything at reduced size"
 	@echo "make exam     the exam of real programs at full size (hours)"
-	@echo "make fuzz     every parser and the pager's simulator for FUZZ_SECONDS each"
-	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape"
+	@echo "make fuzz     every parser and the simulators for FUZZ_SECONDS each"
+	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, nodes"
 	@echo "make study-path  PATH's figures again: docs/studies/path.md, its tables and plots"
 	@echo "make install  PREFIX=/usr/local DESTDIR="
 
@@ -68,6 +68,7 @@ bench:
 	target/release/farside bench paging
 	target/release/farside bench analysis --python target/bench-python/bin/python
 	target/release/farside bench tape
+	target/release/farside bench nodes
 
 study-path:
 	@scripts/setup.sh test

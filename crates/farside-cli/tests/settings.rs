@@ -132,9 +132,9 @@ fn names_are_checked_and_listed() {
     let layer = from_toml("replacement = 'lru'\n").unwrap();
     let message = Options::from_layer(&layer).unwrap_err().message;
     assert!(message.contains("fifo") && message.contains("second-chance"), "{message}");
-    let layer = from_toml("far = 'tcp://host'\n").unwrap();
+    let layer = from_toml("far = 'ftp://host'\n").unwrap();
     let message = Options::from_layer(&layer).unwrap_err().message;
-    assert!(message.contains("embedded"), "{message}");
+    assert!(message.contains("embedded") && message.contains("tcp://"), "{message}");
     let layer = from_toml("readahead = 513\n").unwrap();
     assert!(Options::from_layer(&layer).is_err());
 }
