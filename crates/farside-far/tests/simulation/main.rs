@@ -78,6 +78,15 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Whether pages may be lost: a node is killed, and there is one copy, or the others may be out of reach just then.
+    fn may_lose_pages(&self) -> bool {
+        let Weather { damaged, repeated, cut, cut_short, .. } = self.weather;
+        let away = self.stops || self.drains || damaged + repeated + cut + cut_short > 0;
+        self.kills && (self.copies == 1 || away)
+    }
+}
+
 /// What a client thread knows of its pages.
 struct Client {
     store: Arc<Remote>,
@@ -221,9 +230,7 @@ fn start(plan: &Rc<Plan>, world: &Rc<World>, failed: &Rc<RefCell<Option<String>>
                 match client.act() {
                     Ok(()) => {}
                     // What was on a node that was killed is gone, if no other one had it.
-                    Err(FarError::Lost(_) | FarError::NodeLost)
-                        if plan.kills && plan.copies == 1 =>
-                    {
+                    Err(FarError::Lost(_) | FarError::NodeLost) if plan.may_lose_pages() => {
                         return;
                     }
                     Err(error) => {
