@@ -30,9 +30,9 @@ pub enum FarError {
     /// No node has the page any more.
     #[error("no memory node has page {0} any more: all copies are lost")]
     Lost(u64),
-    /// A node does not answer at the start: its place among the nodes of the run.
-    #[error("memory node {} cannot be reached", .0 + 1)]
-    Unreachable(usize),
+    /// No node answers at the start.
+    #[error("no memory node can be reached")]
+    Unreachable,
     /// A page was asked for that was never stored.
     #[error("page {0} is not in the far store")]
     Missing(u64),

@@ -131,10 +131,10 @@ fn slot_of(block: Block) -> u64 {
 
 impl Remote {
     /// Takes up the connection to the keeper of the run's tables, for a far region of `pages` pages, and connects to
-    /// the nodes.
+    /// the nodes. Nodes that cannot be reached are done without: a program may start while one of several is lost.
     ///
     /// # Errors
-    /// If a node cannot be reached.
+    /// If no node can be reached.
     pub fn connect(
         socket: OwnedFd,
         cluster: &Cluster,
@@ -182,11 +182,11 @@ impl Remote {
             lost: AtomicBool::new(false),
             is_child: AtomicBool::new(false),
         };
-        for (index, peer) in remote.peers.iter().enumerate() {
-            peer.connect(&*remote.network, &remote.timing, remote.pool, &remote.seals)
-                .map_err(|_| FarError::Unreachable(index))?;
-        }
-        Ok(remote)
+        // All are tried, not only up to the first.
+        let reached = remote.peers.iter().filter(|peer| {
+            peer.connect(&*remote.network, &remote.timing, remote.pool, &remote.seals).is_ok()
+        });
+        if reached.count() == 0 { Err(FarError::Unreachable) } else { Ok(remote) }
     }
 
     fn check(&self) -> Result<(), FarError> {

@@ -187,6 +187,18 @@ impl Peer {
         pool: u128,
         seals: &Seals,
     ) -> io::Result<()> {
+        let connected = self.connect_lines(network, timing, pool, seals);
+        self.gone.store(connected.is_err(), Ordering::Relaxed);
+        connected
+    }
+
+    fn connect_lines(
+        &self,
+        network: &dyn Network,
+        timing: &Timing,
+        pool: u128,
+        seals: &Seals,
+    ) -> io::Result<()> {
         for place in &self.lines {
             let is_up = |line: &Arc<Line>| !line.is_broken();
             if place.read().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(is_up) {
@@ -215,7 +227,6 @@ impl Peer {
                     Ok(()) => RETRY_NS.0,
                     Err(_) => (retry.1 * 2).min(RETRY_NS.1),
                 };
-                self.gone.store(!self.is_up(), Ordering::Relaxed);
                 *retry = (network.now() + wait, wait);
             }
             return;

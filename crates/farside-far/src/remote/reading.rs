@@ -242,7 +242,10 @@ impl Remote {
             }
             let can = |node: &usize| seal.is_at(*node) && self.peers[*node].is_up();
             let nodes = placement::order(slot, self.peers.len()).filter(can);
-            let Some(node) = nodes.min_by_key(|node| tries[*node]) else {
+            let now = self.now();
+            let Some(node) =
+                nodes.min_by_key(|node| (tries[*node], self.peers[*node].is_slow(now)))
+            else {
                 if self.now() > give_up {
                     return Err(FarError::NodeLost);
                 }

@@ -113,14 +113,8 @@ fn a_node_that_is_lost_costs_no_page_if_another_one_has_it() {
     cables[0].cut();
     assert!(client.read(0, 2000).unwrap() == fills);
     client.write(500, &[9; 700]).unwrap();
-    let lacking = || client.store.health().repaired_copies;
-    eventually("repairs begin", || lacking() > 0);
-    let (mut before, mut same) = (0, 0);
-    eventually("repairs end", || {
-        same = if lacking() == before { same + 1 } else { 0 };
-        before = lacking();
-        same > 300
-    });
+    let health = || client.store.health();
+    eventually("repairs end", || health().repaired_copies > 0 && health().lacking_pages == 0);
     cables[1].cut();
     let mut expected = fills.clone();
     expected[500..1200].fill(9);
@@ -137,6 +131,7 @@ fn a_program_waits_for_the_only_node_that_has_its_pages() {
     let reader = std::thread::scope(|scope| {
         let reading = scope.spawn(|| client.read(0, 200));
         std::thread::sleep(Duration::from_millis(100));
+        assert!(!reading.is_finished(), "there was no node");
         cable.mend(address);
         reading.join().unwrap()
     });
@@ -202,7 +197,36 @@ fn a_full_node_takes_no_more_and_loses_nothing() {
     assert_eq!(client.read(0, 90), Ok(vec![1; 90]));
     client.write(0, &[3; 90]).unwrap();
     assert_eq!(client.read(0, 90), Ok(vec![3; 90]));
-    // Who waits gets the room that is made meanwhile.
-    let client = Client::of(&[address], 1, timing());
-    assert_eq!(client.store.held(), 0);
+}
+
+#[test]
+fn who_waits_gets_the_room_that_is_made_meanwhile() {
+    let small = Options { memory: 100 * PAGE as u64, ..Options::default() };
+    let (_node, address) = node(small);
+    let (holder, waiter) =
+        (Client::of(&[address], 1, timing()), Client::of(&[address], 1, timing()));
+    holder.write(0, &[1; 90]).unwrap();
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| waiter.write(0, &[2; 20]));
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!writing.is_finished(), "there was no room");
+        holder.store.discard(0, 50).unwrap();
+        assert_eq!(writing.join().unwrap(), Ok(()));
+    });
+    assert_eq!(waiter.read(0, 20), Ok(vec![2; 20]));
+    assert_eq!(holder.read(50, 40), Ok(vec![1; 40]));
+}
+
+#[test]
+fn a_program_starts_while_a_node_is_lost() {
+    let nodes: Vec<_> = (0..2).map(|_| node(Options::default()).1).collect();
+    let cables: Vec<_> = nodes.iter().map(|node| Cable::to(*node)).collect();
+    cables[1].cut();
+    let client = Client::of(&[cables[0].address, cables[1].address], 2, timing());
+    client.write(0, &[3; 100]).unwrap();
+    assert_eq!(client.read(0, 100), Ok(vec![3; 100]));
+    cables[1].mend(nodes[1]);
+    eventually("the copies are made", || client.store.health().repaired_copies == 100);
+    cables[0].cut();
+    assert_eq!(client.read(0, 100), Ok(vec![3; 100]));
 }

@@ -212,7 +212,7 @@ fn start(plan: &Rc<Plan>, world: &Rc<World>, failed: &Rc<RefCell<Option<String>>
         match Remote::alone(&cluster, Box::new(Sky(Rc::clone(world))), 1 << 16) {
             Ok(store) => break Arc::new(store),
             // The network may be so bad that a start fails.
-            Err(FarError::Unreachable(_)) => scheduler.wait(scheduler.now() + 1_000_000, None),
+            Err(FarError::Unreachable) => scheduler.wait(scheduler.now() + 1_000_000, None),
             Err(error) => panic!("{error}"),
         }
     };
