@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use farside_node::network::{Node, Options};
+use farside_os::memory::{PAGE, available_bytes};
 use farside_wire::transport::{Files, TcpListening};
 use nix::sys::signal::{SigSet, Signal};
 
@@ -179,24 +180,14 @@ fn address_of(option: &str, listen: &str) -> Result<SocketAddr, Failure> {
 fn memory_of(memory: &str) -> Result<u64, Failure> {
     let bytes =
         parse_size(memory).map_err(|bad| Failure::usage(format!("--memory {memory}: {bad}")))?;
-    let least = farside_os::memory::PAGE as u64;
-    if bytes < least {
+    if bytes < PAGE as u64 {
         return Err(Failure::usage(format!("--memory {memory}: less than a page")));
     }
-    let available = available_memory();
-    if available.is_some_and(|available| bytes > available) {
-        return Err(Failure::usage(format!(
+    match available_bytes() {
+        Some(available) if bytes > available => Err(Failure::usage(format!(
             "--memory {memory}: the machine has only {} left",
-            Size(available.unwrap_or_default())
-        )));
+            Size(available)
+        ))),
+        _ => Ok(bytes),
     }
-    Ok(bytes)
-}
-
-/// Bytes that the machine can give without swapping, if the kernel says.
-fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    kib.checked_mul(1024)
 }

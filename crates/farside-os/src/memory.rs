@@ -18,6 +18,14 @@ pub fn physical_pages() -> u64 {
     u64::try_from(pages).unwrap_or(u64::MAX)
 }
 
+/// Bytes of memory that programs can get without swapping, as the kernel estimates, if it says.
+pub fn available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
 fn raw_mmap(
     addr: usize,
     len: usize,

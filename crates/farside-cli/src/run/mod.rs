@@ -163,7 +163,7 @@ fn run_with(
     };
     let program = ToStart { path: &path, name, arguments };
     let ((mut supervisor, registration), report) =
-        start(options, &subject, (&reached, &program), &library, companion)?;
+        start(options, &subject, &reached, &program, &library, companion)?;
     if let (Some(recorded), Some(after)) = (supervisor.take_recorded(), after) {
         after(recorded, &report);
     }
@@ -191,7 +191,8 @@ type Run = (Supervisor, Option<Registration>);
 fn start(
     options: &Options,
     subject: &Subject,
-    (far, program): (&FarUrl, &ToStart<'_>),
+    far: &FarUrl,
+    program: &ToStart<'_>,
     library: &Path,
     companion: Option<Companion>,
 ) -> Result<(Run, Report), Failure> {
@@ -201,7 +202,7 @@ fn start(
     let mut members = Members::new(parts).map_err(|error| own("open the control socket", error))?;
     let node = start_node(far, signals.inherited())?;
     let control = members.control_name().to_owned();
-    let environment = environment(options, (subject, far), library, &control);
+    let environment = environment(options, subject, far, library, &control);
     let ToStart { path, name, arguments } = *program;
     let launch = Launch { path, name, arguments, environment };
     let program = launch.spawn(signals.inherited())?;
@@ -224,7 +225,8 @@ fn start(
 
 fn environment(
     options: &Options,
-    (subject, far): (&Subject, &FarUrl),
+    subject: &Subject,
+    far: &FarUrl,
     library: &Path,
     control: &str,
 ) -> Vec<(&'static str, OsString)> {

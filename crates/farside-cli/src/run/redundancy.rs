@@ -3,9 +3,8 @@
 use std::time::Instant;
 
 use super::complain;
-use crate::figures::Figures;
-
 use super::report::grouped;
+use crate::figures::Figures;
 
 /// Says when pages begin to lack copies, and when none does any more.
 #[derive(Debug)]

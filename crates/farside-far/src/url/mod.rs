@@ -164,9 +164,11 @@ fn scaled(text: &str, units: &[(&str, f64)]) -> Option<u64> {
 
 impl fmt::Display for FarUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FarUrl::Embedded { latency_ns, bits_per_second, compression } = self else {
-            let FarUrl::Nodes(nodes) = self else { return Ok(()) };
-            return nodes.fmt(f);
+        let (latency_ns, bits_per_second, compression) = match self {
+            FarUrl::Embedded { latency_ns, bits_per_second, compression } => {
+                (latency_ns, bits_per_second, compression)
+            }
+            FarUrl::Nodes(nodes) => return nodes.fmt(f),
         };
         let mut separator = "";
         write!(f, "embedded:")?;

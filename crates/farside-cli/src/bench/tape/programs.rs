@@ -119,7 +119,7 @@ pub(super) fn prepare(name: Name, scale: Scale, cache: &Cache) -> Result<Ready, 
     };
     let Input { arguments, bytes } = name.input(scale);
     // Twice: a run needs more than its program has resident, and memory is warmed up before.
-    if let Some(free) = free_memory().filter(|free| *free < 2 * bytes) {
+    if let Some(free) = farside_os::memory::available_bytes().filter(|free| *free < 2 * bytes) {
         let (wanted, free) = (2 * bytes / MB, free / MB);
         return Err(format!("needs {wanted} MB of free memory, of which there are {free}"));
     }
@@ -160,14 +160,6 @@ fn has_openblas() -> Result<(), String> {
         Ok(status) if status.success() => Ok(()),
         _ => Err("numpy has no OpenBLAS; install it: apt-get install libopenblas0-pthread".into()),
     }
-}
-
-/// Bytes of memory that programs can get, as the kernel estimates.
-fn free_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024)
 }
 
 #[cfg(test)]
