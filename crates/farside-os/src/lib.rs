@@ -12,6 +12,7 @@ pub mod probe;
 pub mod random;
 pub mod socket;
 pub mod space;
+pub mod stream;
 pub mod thread;
 pub mod userfault;
 
