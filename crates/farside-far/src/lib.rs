@@ -4,13 +4,17 @@ mod embedded;
 mod keeper;
 mod link;
 mod moving;
+mod open;
 pub mod remote;
+mod sealing;
+mod seals;
 mod slots;
 mod store;
 mod url;
 
 pub use embedded::Embedded;
 pub use link::Link;
+pub use open::{Opening, open};
 pub use remote::Remote;
 pub use store::{FarError, FarStore, Health, Moved, Mover, Order, Ticket};
 pub use url::{BadUrl, Compression, FarUrl, NodesUrl, PORT, Unresolved, nanoseconds};

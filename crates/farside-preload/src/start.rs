@@ -6,8 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI32, AtomicU32};
 
-use farside_far::remote::TcpNetwork;
-use farside_far::{Embedded, FarStore, FarUrl, Remote};
+use farside_far::FarUrl;
 use farside_os::memory;
 use farside_pager::counters::Counters;
 use farside_pager::service::Service;
@@ -56,28 +55,17 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         Some(text) => text.parse().map_err(|error| format!("{}: {error}", env::FAR))?,
         None => FarUrl::default(),
     };
-    // The supervisor has looked up the names, and seen to it that this is allowed.
-    let cluster = match &url {
-        FarUrl::Nodes(nodes) => Some(nodes.resolve(true).map_err(|error| error.to_string())?),
-        FarUrl::Embedded { .. } => None,
-    };
     let protection = credentials(lookup).read().map_err(|error| error.to_string())?;
-    let network = Box::new(TcpNetwork { protection });
+    // The supervisor has looked up the names, and seen to it that this is allowed.
+    let far = farside_far::open(url, protection).map_err(|error| error.to_string())?;
     PROCESS.store(std::process::id(), Relaxed);
     site::prepare();
     let joined = join(control, None)?;
     let counters = map_counters(&joined)?;
     SESSION.store(joined.session.into_raw_fd(), Relaxed);
     CONTROL.get_or_init(|| control.to_owned());
-    let store = |pages| {
-        let link = joined.node;
-        Ok(match &cluster {
-            Some(nodes) => {
-                Box::new(Remote::connect(link, nodes, network, pages)?) as Box<dyn FarStore>
-            }
-            None => Box::new(Embedded::connect(link, &url, pages)?),
-        })
-    };
+    let link = joined.node;
+    let store = |pages| far.connect(link, pages);
     let parts = part::expected();
     let (queue, tape) = match settings.record {
         _ if parts => {

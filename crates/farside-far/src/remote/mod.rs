@@ -9,8 +9,6 @@ mod peer;
 mod placement;
 mod reading;
 mod repair;
-mod sealing;
-mod seals;
 mod writing;
 
 use std::os::fd::{OwnedFd, RawFd};
@@ -22,14 +20,14 @@ use farside_wire::frame::Record;
 use farside_wire::pool::Block;
 
 use crate::keeper::Keeper;
+use crate::sealing::Sealing;
+pub use crate::seals::MOST_NODES;
+use crate::seals::Seals;
 use crate::slots::{RAW_UNITS, Slots};
 use crate::{FarError, FarStore, Health, Ticket};
 use peer::Peer;
 pub use peer::{Network, NodeAddress, TcpNetwork, probe};
 use reading::Readings;
-use sealing::Sealing;
-pub use seals::MOST_NODES;
-use seals::Seals;
 
 /// How long things may take.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

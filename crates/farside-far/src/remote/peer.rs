@@ -11,7 +11,7 @@ use farside_wire::transport::{Patience, Protection, Stream, Tcp, Tls};
 
 use super::Timing;
 use super::line::{CallId, Line, Reply, Silence};
-use super::seals::Seals;
+use crate::seals::Seals;
 
 /// Connects to nodes, and tells the time: what a simulation puts something else in place of.
 pub trait Network: Send + Sync {

@@ -7,7 +7,7 @@ const GROUP: u64 = 64;
 /// The nodes below `nodes`, best first.
 pub fn order(slot: u64, nodes: usize) -> impl Iterator<Item = usize> {
     let weigh = |node: usize| std::cmp::Reverse(mix((slot / GROUP) ^ mix(node as u64 + 1)));
-    let mut order = [0; super::seals::MOST_NODES];
+    let mut order = [0; crate::seals::MOST_NODES];
     for (node, place) in order.iter_mut().enumerate() {
         *place = node;
     }

@@ -7,8 +7,8 @@ use farside_os::memory::PAGE;
 use farside_wire::frame::Record;
 
 use super::peer::Peer;
-use super::seals::Seal;
 use super::{Remote, Troubles, placement};
+use crate::seals::Seal;
 
 /// Slots looked at, and pages copied, at a time.
 const LOOKS: u64 = 4096;

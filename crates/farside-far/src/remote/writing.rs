@@ -9,9 +9,9 @@ use farside_wire::pool::Block;
 use super::line::{CallId, Line, Silence};
 use super::peer::{Peer, Weight};
 use super::reading::bits;
-use super::seals::{MOST_NODES, Seal};
 use super::{Remote, Troubles, placement, slot_of};
 use crate::FarError;
+use crate::seals::{MOST_NODES, Seal};
 use crate::slots::RAW_UNITS;
 
 /// How long a writer rests before it tries again to find a node that has room.
