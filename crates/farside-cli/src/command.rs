@@ -111,8 +111,8 @@ struct RunArguments {
     /// percentage of its peak footprint (25%).
     #[arg(long, value_name = "SIZE|PERCENT")]
     local: Option<String>,
-    /// Where far pages lie: embedded:[latency=5us,...], or tcp://HOST[:PORT] of a `farside node`. Given several times,
-    /// pages are spread over the nodes.
+    /// Where far pages lie: embedded:[latency=5us,...]; tcp://HOST[:PORT] of a `farside node`, and if given several
+    /// times, pages are spread over the nodes; or redis://HOST[:PORT] of a Redis or Valkey cluster.
     #[arg(long, value_name = "URL")]
     far: Vec<String>,
     /// How many memory nodes keep each page.
@@ -127,6 +127,9 @@ struct RunArguments {
     seal: Option<String>,
     #[command(flatten)]
     credentials: CredentialArguments,
+    /// The file with the password of the user of a redis:// cluster.
+    #[arg(long, value_name = "FILE")]
+    password: Option<String>,
     /// Most pages that a fault fetches besides its own.
     #[arg(long, value_name = "N")]
     readahead: Option<String>,
@@ -196,12 +199,14 @@ fn run_help() -> String {
         "Far memory:\n  embedded:[latency=5us,bandwidth=25gbit,compress=lz4]\n                 \
          a memory node on this machine, with an injected network (default: embedded:)\n  \
          tcp://HOST[:PORT],...[?copies=N&seal=yes&deadline=1s&patience=30s&lease=10s&hedge=10ms&spin=50us]\n                 \
-         memory nodes, each a `farside node`; pages are spread over them\n\n\
+         memory nodes, each a `farside node`; pages are spread over them\n  \
+         redis://HOST[:PORT],...[?replicas=N&user=NAME&seal=yes&profile=strict&lease=600s&...], or rediss://... for TLS\n                 \
+         a Redis or Valkey cluster that keeps to the strict profile; see the operators' guide\n\n\
          Replacement policies:\n{}\n\
          Prefetchers:\n{}\n\
          Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR,\n\
          FARSIDE_COPIES, FARSIDE_SEAL, FARSIDE_INSECURE, FARSIDE_PSK, FARSIDE_TLS_CA,\n\
-         FARSIDE_TLS_CERT, FARSIDE_TLS_KEY, FARSIDE_READAHEAD, FARSIDE_REPLACEMENT, FARSIDE_PREFETCH, FARSIDE_EXACT_PREFETCH,\n\
+         FARSIDE_TLS_CERT, FARSIDE_TLS_KEY, FARSIDE_PASSWORD, FARSIDE_READAHEAD, FARSIDE_REPLACEMENT, FARSIDE_PREFETCH, FARSIDE_EXACT_PREFETCH,\n\
          FARSIDE_FRAMES, FARSIDE_STATS, FARSIDE_QUIET, FARSIDE_PROGRESS), else from the file named by\n\
          --config or FARSIDE_CONFIG, whose keys are the names of the options.\n\n\
          Exit codes:\n  2    the command line or a setting makes no sense; nothing was started\n  \
@@ -229,6 +234,9 @@ struct DoctorArguments {
     insecure: bool,
     #[command(flatten)]
     credentials: CredentialArguments,
+    /// The file with the password of the user of a redis:// cluster.
+    #[arg(long, value_name = "FILE", requires = "far")]
+    password: Option<String>,
 }
 
 impl DoctorArguments {
@@ -246,13 +254,14 @@ impl DoctorArguments {
             tls_ca: given(&self.credentials.tls_ca, "--tls-ca"),
             tls_cert: given(&self.credentials.tls_cert, "--tls-cert"),
             tls_key: given(&self.credentials.tls_key, "--tls-key"),
+            password: given(&self.password, "--password"),
             ..Layer::default()
         };
         let options = Options::gather(layer, None)?;
-        let text = doctor::path::measure(&options, self.trace.as_deref(), self.json)?;
+        let (text, is_sound) = doctor::path::measure(&options, self.trace.as_deref(), self.json)?;
         // A reader that has seen enough changes nothing about the answer.
         let _ = std::io::stdout().write_all(text.as_bytes());
-        Ok(ExitCode::SUCCESS)
+        Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 
@@ -263,13 +272,13 @@ pub struct CredentialArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["tls_ca", "tls_cert", "tls_key"])]
     pub psk: Option<String>,
     /// Protect connections by TLS: whoever talks to us shows a certificate signed by an authority in this PEM file.
-    #[arg(long, value_name = "FILE", requires_all = ["tls_cert", "tls_key"])]
+    #[arg(long, value_name = "FILE")]
     pub tls_ca: Option<String>,
     /// Our own certificate, a PEM file.
-    #[arg(long, value_name = "FILE", requires = "tls_ca")]
+    #[arg(long, value_name = "FILE", requires_all = ["tls_ca", "tls_key"])]
     pub tls_cert: Option<String>,
     /// The private key of our certificate, a PEM file.
-    #[arg(long, value_name = "FILE", requires = "tls_ca")]
+    #[arg(long, value_name = "FILE", requires_all = ["tls_ca", "tls_cert"])]
     pub tls_key: Option<String>,
 }
 
@@ -294,6 +303,7 @@ impl RunArguments {
             tls_ca: given(&self.credentials.tls_ca, "--tls-ca"),
             tls_cert: given(&self.credentials.tls_cert, "--tls-cert"),
             tls_key: given(&self.credentials.tls_key, "--tls-key"),
+            password: given(&self.password, "--password"),
             readahead: given(&self.readahead, "--readahead"),
             replacement: given(&self.replacement, "--replacement"),
             prefetch: given(&self.prefetch, "--prefetch"),

@@ -1,29 +1,25 @@
-//! Fetching pages from memory nodes without a program, to see how long that takes.
+//! Fetching pages from far memory without a program, to see how long that takes.
 
 use std::time::Instant;
 
-use farside_far::remote::{Cluster, TcpNetwork};
-use farside_far::{FarError, FarStore, Remote};
+use farside_far::{FarError, FarStore};
 use farside_os::memory::PAGE;
-use farside_wire::transport::Protection;
 
 /// Pages in one request.
 pub const BATCH: usize = 64;
 
-/// A client of some nodes, and pages it has stored there.
+/// Far memory, and pages stored there.
 pub struct Fetcher {
-    store: Remote,
+    store: Box<dyn FarStore>,
     pages: u64,
 }
 
 impl Fetcher {
-    /// Stores so many pages on the nodes.
+    /// Stores so many pages in a store that has room for their names.
     ///
     /// # Errors
-    /// If a node cannot be reached, or has no room.
-    pub fn new(cluster: &Cluster, protection: Protection, pages: u32) -> Result<Self, FarError> {
-        let network = Box::new(TcpNetwork { protection });
-        let store = Remote::alone(cluster, network, pages.into())?;
+    /// If there is no room.
+    pub fn new(store: Box<dyn FarStore>, pages: u32) -> Result<Self, FarError> {
         let fetcher = Self { store, pages: pages.into() };
         fetcher.fill()?;
         Ok(fetcher)

@@ -105,9 +105,10 @@ fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<Ex
         certificate: file(tls_cert),
         key: file(tls_key),
         secret: file(psk),
+        password: None,
     };
     let protection = files.read().map_err(|error| Failure::usage(error.to_string()))?;
-    let protected = arguments.insecure || !files.is_empty();
+    let protected = arguments.insecure || protection.is_some();
     if !protected && !address.ip().is_loopback() {
         return Err(Failure::usage(format!(
             "--listen {listen}: clients on other machines would send pages unprotected: give --psk, or --tls-ca, \

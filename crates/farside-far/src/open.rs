@@ -2,28 +2,53 @@
 
 use std::os::fd::OwnedFd;
 
-use farside_wire::transport::Protection;
+use farside_wire::transport::{BadCredentials, Files};
+use thiserror::Error;
 
+use crate::redis::{Redis, RedisCluster};
 use crate::remote::{Cluster, TcpNetwork};
 use crate::{Embedded, FarError, FarStore, FarUrl, Remote, Unresolved};
 
 /// A far store that is about to be opened: all that can be wrong with how it was described has been found.
-pub struct Opening {
-    url: FarUrl,
-    cluster: Option<Cluster>,
-    protection: Protection,
+pub enum Opening {
+    /// The embedded node.
+    Embedded(FarUrl),
+    /// Nodes across a network.
+    Nodes(Cluster, TcpNetwork),
+    /// A cluster that speaks Redis's protocol.
+    Redis(RedisCluster, TcpNetwork),
 }
 
-/// Finds what a URL names. The caller has seen to it that pages may travel there as they are protected.
+/// A description that names nothing.
+#[derive(Debug, Error)]
+pub enum BadStore {
+    /// A name in it stands for no address, or pages would travel unprotected.
+    #[error(transparent)]
+    Unresolved(#[from] Unresolved),
+    /// The files that protect the way there make no sense.
+    #[error(transparent)]
+    Credentials(#[from] BadCredentials),
+}
+
+/// Finds what a URL names, and by what the way there is protected; an `insecure` one needs to be protected by nothing.
 ///
 /// # Errors
-/// If a name in it stands for no address.
-pub fn open(url: FarUrl, protection: Protection) -> Result<Opening, Unresolved> {
-    let cluster = match &url {
-        FarUrl::Nodes(nodes) => Some(nodes.resolve(true)?),
-        FarUrl::Embedded { .. } => None,
-    };
-    Ok(Opening { url, cluster, protection })
+/// If a name stands for no address, connections are not protected as they have to be, or a file is not what it should
+/// be.
+pub fn open(url: &FarUrl, files: &Files, insecure: bool) -> Result<Opening, BadStore> {
+    Ok(match url {
+        FarUrl::Embedded { .. } => Opening::Embedded(url.clone()),
+        FarUrl::Nodes(nodes) => {
+            let protection = files.read()?;
+            let cluster = nodes.resolve(insecure || protection.is_some())?;
+            Opening::Nodes(cluster, TcpNetwork { protection })
+        }
+        FarUrl::Redis(url) => {
+            let protection = files.read_for_cluster(url.tls)?;
+            let cluster = url.resolve(insecure, files.read_password()?)?;
+            Opening::Redis(cluster, TcpNetwork { protection })
+        }
+    })
 }
 
 impl Opening {
@@ -32,12 +57,14 @@ impl Opening {
     /// # Errors
     /// If it cannot be had.
     pub fn connect(self, link: OwnedFd, pages: u64) -> Result<Box<dyn FarStore>, FarError> {
-        match self.cluster {
-            Some(cluster) => {
-                let network = Box::new(TcpNetwork { protection: self.protection });
-                Ok(Box::new(Remote::connect(link, &cluster, network, pages)?))
+        Ok(match self {
+            Self::Embedded(url) => Box::new(Embedded::connect(link, &url, pages)?),
+            Self::Nodes(cluster, network) => {
+                Box::new(Remote::connect(link, &cluster, Box::new(network), pages)?)
             }
-            None => Ok(Box::new(Embedded::connect(link, &self.url, pages)?)),
-        }
+            Self::Redis(cluster, network) => {
+                Box::new(Redis::connect(link, &cluster, Box::new(network), pages)?)
+            }
+        })
     }
 }

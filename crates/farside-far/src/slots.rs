@@ -127,6 +127,32 @@ impl Slots {
         Ok((Block { unit: unit as u32, units }, count))
     }
 
+    /// Finds slots for pages; says which of them nobody had before. Those lie side by side.
+    pub fn find_room(
+        &self,
+        pages: &[(u64, &[u8])],
+        blocks: &mut [(Block, bool)],
+    ) -> Result<(), FarError> {
+        let own = |at: usize| self.writable_block(pages[at].0, RAW_UNITS);
+        let mut at = 0;
+        while at < blocks.len() {
+            if let Some(block) = own(at) {
+                blocks[at] = (block, false);
+                at += 1;
+                continue;
+            }
+            let run = 1 + (at + 1..blocks.len()).take_while(|at| own(*at).is_none()).count();
+            let (block, run) = self.allocate_run(run as u32, RAW_UNITS)?;
+            let run = run as usize;
+            for i in 0..run {
+                let unit = block.unit + i as u32 * RAW_UNITS;
+                blocks[at + i] = (Block { unit, units: RAW_UNITS }, true);
+            }
+            at += run;
+        }
+        Ok(())
+    }
+
     /// Takes a block that was freed, if there are more than `least`.
     fn reuse(&self, units: u32, least: usize) -> Option<Block> {
         let mut free = self.lock_free();

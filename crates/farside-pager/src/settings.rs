@@ -63,6 +63,8 @@ pub mod env {
     pub const TLS_CERT: &str = "FARSIDE_TLS_CERT";
     /// File with its key.
     pub const TLS_KEY: &str = "FARSIDE_TLS_KEY";
+    /// File with the password of a cluster's user.
+    pub const PASSWORD: &str = "FARSIDE_PASSWORD";
     /// Abstract socket name of the supervisor.
     pub const CONTROL: &str = "FARSIDE_CONTROL";
 }

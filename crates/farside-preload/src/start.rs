@@ -55,9 +55,9 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         Some(text) => text.parse().map_err(|error| format!("{}: {error}", env::FAR))?,
         None => FarUrl::default(),
     };
-    let protection = credentials(lookup).read().map_err(|error| error.to_string())?;
     // The supervisor has looked up the names, and seen to it that this is allowed.
-    let far = farside_far::open(url, protection).map_err(|error| error.to_string())?;
+    let far =
+        farside_far::open(&url, &credentials(lookup), true).map_err(|error| error.to_string())?;
     PROCESS.store(std::process::id(), Relaxed);
     site::prepare();
     let joined = join(control, None)?;
@@ -91,6 +91,7 @@ fn credentials(lookup: impl Fn(&str) -> Option<String>) -> Files {
         certificate: file(env::TLS_CERT),
         key: file(env::TLS_KEY),
         secret: file(env::PSK),
+        password: file(env::PASSWORD),
     }
 }
 

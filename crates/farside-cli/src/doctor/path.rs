@@ -2,8 +2,9 @@
 
 use std::path::Path as FilePath;
 
-use farside_far::FarUrl;
-use farside_far::remote::Cluster;
+use farside_far::redis::{Redis, RedisCluster, forget_pool};
+use farside_far::remote::{Cluster, NodeAddress, TcpNetwork};
+use farside_far::{FarError, FarStore, Opening, Remote, open};
 use farside_os::memory::PAGE;
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use crate::Failure;
 use crate::analysis::simulate::slowdowns;
 use crate::fetching::{BATCH, Fetcher};
 use crate::options::Options;
-use crate::run::{nanoseconds, reach};
+use crate::run::{describe_finding, examine, nanoseconds};
 
 /// Pages stored, and single fetches timed, on each node.
 const PAGES: u32 = 8192;
@@ -33,9 +34,18 @@ struct Path {
     batch_gain: f64,
 }
 
+/// A setting of a cluster that leads to the loss of pages.
+#[derive(Debug, Serialize)]
+struct Deviation {
+    what: String,
+    is_grave: bool,
+}
+
 /// All that was found.
 #[derive(Debug, Serialize)]
 struct Findings {
+    /// What is not as it should be.
+    profile: Vec<Deviation>,
     paths: Vec<Path>,
     /// What these figures are to `farside simulate`.
     network: String,
@@ -43,40 +53,83 @@ struct Findings {
     slowdowns: Vec<(String, f64)>,
 }
 
-/// Measures the way to the nodes, and says what it means for the program of a trace.
+/// Measures the way to far memory, and says what it means for the program of a trace; of a cluster also whether it is
+/// set up so that no page is lost.
 ///
 /// # Errors
-/// If there are no nodes, one cannot be used, or the trace cannot be read.
-pub fn measure(options: &Options, trace: Option<&FilePath>, json: bool) -> Result<String, Failure> {
-    let FarUrl::Nodes(nodes) = reach(options)? else {
-        return Err(Failure::usage("--far: name memory nodes, such as tcp://host:port"));
+/// If there are no nodes, one cannot be used, pages may be lost, or the trace cannot be read.
+pub fn measure(
+    options: &Options,
+    trace: Option<&FilePath>,
+    json: bool,
+) -> Result<(String, bool), Failure> {
+    let opening = open(&options.far, &options.credentials, options.insecure)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let (paths, profile) = match opening {
+        Opening::Nodes(cluster, network) => {
+            let alone = |node| Cluster { nodes: vec![node], copies: 1, ..cluster.clone() };
+            let of = |node: &NodeAddress| {
+                let (cluster, network) = (alone(node.clone()), Box::new(network.clone()));
+                path(&node.address.to_string(), || {
+                    Ok(Box::new(Remote::alone(&cluster, network, PAGES.into())?))
+                })
+            };
+            (cluster.nodes.iter().map(of).collect::<Result<Vec<_>, _>>()?, Vec::new())
+        }
+        Opening::Redis(cluster, network) => {
+            let deviations = examine(&cluster, &network)?.into_iter().map(|finding| Deviation {
+                what: describe_finding(&finding),
+                is_grave: finding.is_grave,
+            });
+            let deviations: Vec<_> = deviations.collect();
+            let measured = if deviations.iter().any(|deviation| deviation.is_grave) {
+                Vec::new()
+            } else {
+                vec![path_to_cluster(&cluster, &network)?]
+            };
+            (measured, deviations)
+        }
+        Opening::Embedded(_) => {
+            return Err(Failure::usage(
+                "--far: name memory nodes, such as tcp://host:port, or a cluster, such as redis://host:port",
+            ));
+        }
     };
-    let cluster = nodes.resolve(true).map_err(|error| Failure::usage(error.to_string()))?;
-    let mut paths = Vec::new();
-    for node in &cluster.nodes {
-        let alone = Cluster { nodes: vec![node.clone()], copies: 1, ..cluster.clone() };
-        paths.push(path(&alone, options)?);
-    }
+    let is_sound = !profile.iter().any(|deviation| deviation.is_grave);
     // A page comes from any of them.
-    let mean = |of: fn(&Path) -> f64| paths.iter().map(of).sum::<f64>() / paths.len() as f64;
+    let mean = |of: fn(&Path) -> f64| paths.iter().map(of).sum::<f64>() / paths.len().max(1) as f64;
     let latency = mean(|path| path.p50_ns - path.batched_ns).max(1.0);
     let bandwidth = mean(|path| path.bits_per_second);
     let network = format!("{:.1}us,{:.2}gbit", latency / 1e3, bandwidth / 1e9);
-    let slowdowns = trace.map(|trace| slowdowns(trace, &network)).transpose()?.unwrap_or_default();
-    let findings = Findings { paths, network, slowdowns };
+    let slowdowns = match trace {
+        Some(trace) if is_sound => slowdowns(trace, &network)?,
+        _ => Vec::new(),
+    };
+    let findings = Findings { profile, paths, network, slowdowns };
     if json {
         let text = serde_json::to_string_pretty(&findings);
-        return text.map(|text| text + "\n").map_err(|error| Failure::own(error.to_string()));
+        let text = text.map_err(|error| Failure::own(error.to_string()))?;
+        return Ok((text + "\n", is_sound));
     }
-    Ok(describe(&findings))
+    Ok((describe(&findings), is_sound))
 }
 
-fn path(cluster: &Cluster, options: &Options) -> Result<Path, Failure> {
-    let node = cluster.nodes.first().map(|node| node.address.to_string()).unwrap_or_default();
-    let failed = |error| Failure::own(format!("memory node {node}: {error}"));
-    let protection =
-        options.credentials.read().map_err(|error| Failure::usage(error.to_string()))?;
-    let fetcher = Fetcher::new(cluster, protection, PAGES).map_err(failed)?;
+fn path_to_cluster(cluster: &RedisCluster, network: &TcpNetwork) -> Result<Path, Failure> {
+    let servers: Vec<_> = cluster.servers.iter().map(|server| server.address.to_string()).collect();
+    let network = || Box::new(network.clone());
+    let measured =
+        path(&servers.join(","), || Ok(Box::new(Redis::alone(cluster, network(), PAGES.into())?)));
+    // What is left of it is forgotten after a while.
+    let _ = forget_pool(cluster, network());
+    measured
+}
+
+fn path(
+    name: &str,
+    open: impl FnOnce() -> Result<Box<dyn FarStore>, FarError>,
+) -> Result<Path, Failure> {
+    let failed = |error| Failure::own(format!("far memory at {name}: {error}"));
+    let fetcher = Fetcher::new(open().map_err(failed)?, PAGES).map_err(failed)?;
     let batched_ns = fetcher.batched().map_err(failed)?;
     let mut took = fetcher.single(FETCHES).map_err(failed)?;
     took.sort_by(f64::total_cmp);
@@ -89,13 +142,20 @@ fn path(cluster: &Cluster, options: &Options) -> Result<Path, Failure> {
         batched_ns,
         bits_per_second: PAGE as f64 * 8e9 / batched_ns,
         batch_gain: quantile(0.5) / batched_ns,
-        node: node.clone(),
+        node: name.to_owned(),
     })
 }
 
 fn describe(findings: &Findings) -> String {
     let ns = |ns: f64| nanoseconds(ns as u64);
     let mut text = String::new();
+    for Deviation { what, is_grave } in &findings.profile {
+        text += &format!("{}: {what}\n", if *is_grave { "pages may be lost" } else { "note" });
+    }
+    if findings.paths.is_empty() {
+        return text
+            + "the cluster does not keep to the strict profile; see the operators' guide\n";
+    }
     for path in &findings.paths {
         text += &format!(
             "{}: a page takes {} (p90 {}, p99 {}, p99.9 {}); {BATCH} in one request {} each, {:.1}x faster, \

@@ -70,7 +70,7 @@ struct Key {
 }
 
 /// All settings in the order of their fields in [`Layer`].
-const KEYS: [Key; 17] = [
+const KEYS: [Key; 18] = [
     Key { name: "local", variable: env::LOCAL, kind: Kind::TextOrNumber },
     Key { name: "far", variable: env::FAR, kind: Kind::Text },
     Key { name: "copies", variable: "FARSIDE_COPIES", kind: Kind::Number },
@@ -80,6 +80,7 @@ const KEYS: [Key; 17] = [
     Key { name: "tls-ca", variable: env::TLS_CA, kind: Kind::Text },
     Key { name: "tls-cert", variable: env::TLS_CERT, kind: Kind::Text },
     Key { name: "tls-key", variable: env::TLS_KEY, kind: Kind::Text },
+    Key { name: "password", variable: env::PASSWORD, kind: Kind::Text },
     Key { name: "readahead", variable: env::READAHEAD, kind: Kind::Number },
     Key { name: "replacement", variable: env::REPLACEMENT, kind: Kind::Text },
     Key { name: "prefetch", variable: env::PREFETCH, kind: Kind::Text },
@@ -111,6 +112,8 @@ pub struct Layer {
     pub tls_cert: Option<Given>,
     /// File with its key.
     pub tls_key: Option<Given>,
+    /// File with the password of a cluster's user.
+    pub password: Option<Given>,
     /// Read-ahead in pages.
     pub readahead: Option<Given>,
     /// Replacement policy.
@@ -141,6 +144,7 @@ impl Layer {
             &mut self.tls_ca,
             &mut self.tls_cert,
             &mut self.tls_key,
+            &mut self.password,
             &mut self.readahead,
             &mut self.replacement,
             &mut self.prefetch,

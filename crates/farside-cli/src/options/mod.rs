@@ -6,7 +6,7 @@ mod size;
 use std::path::PathBuf;
 
 use farside_far::remote::MOST_NODES;
-use farside_far::{FarUrl, NodesUrl};
+use farside_far::{FarUrl, NodesUrl, RedisUrl};
 use farside_pager::Recording;
 use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
 use farside_policy::{prefetch, replacement};
@@ -145,6 +145,7 @@ fn credentials(layer: &Layer) -> Result<Files, Failure> {
         certificate: path(&layer.tls_cert)?,
         key: path(&layer.tls_key)?,
         secret: path(&layer.psk)?,
+        password: path(&layer.password)?,
     })
 }
 
@@ -152,6 +153,9 @@ fn with_seal(far: FarUrl, given: Option<&Given>) -> Result<FarUrl, Failure> {
     match (far, given) {
         (FarUrl::Nodes(nodes), Some(_)) => {
             Ok(FarUrl::Nodes(NodesUrl { seal: Some(switch(given)?), ..nodes }))
+        }
+        (FarUrl::Redis(cluster), Some(_)) => {
+            Ok(FarUrl::Redis(RedisUrl { seal: Some(switch(given)?), ..cluster }))
         }
         (far, _) => Ok(far),
     }
@@ -170,6 +174,9 @@ fn with_copies(far: FarUrl, given: Option<&Given>) -> Result<FarUrl, Failure> {
         FarUrl::Embedded { .. } if copies > 1 => {
             Err(given.refuse("the embedded node keeps one copy; name several nodes with --far"))
         }
+        FarUrl::Redis(_) if copies > 1 => Err(given.refuse(
+            "a cluster keeps as many copies as it has replicas; ask for more with ?replicas=N",
+        )),
         far => Ok(far),
     }
 }

@@ -1,30 +1,80 @@
-//! Finding the memory nodes of a run before the program starts.
+//! Finding the far memory of a run before the program starts, and cleaning up what it left there.
 
-use farside_far::FarUrl;
+use farside_far::redis::{Finding, RedisCluster, check_profile, forget_pool};
 use farside_far::remote::{TcpNetwork, probe};
-use farside_wire::transport::Protection;
+use farside_far::{FarUrl, Opening, open};
 
+use super::complain;
 use crate::Failure;
 use crate::options::Options;
 
 /// Far memory by addresses, which the program need not look up, and reaches.
 ///
 /// # Errors
-/// If a node has no address, cannot be reached, is not whom we take, or would get pages unprotected.
+/// If a node has no address, cannot be reached, is not whom we take, or would get pages unprotected; or a cluster may
+/// lose pages.
 pub fn reach(options: &Options) -> Result<FarUrl, Failure> {
-    let FarUrl::Nodes(nodes) = &options.far else { return Ok(options.far.clone()) };
-    let protection =
-        options.credentials.read().map_err(|error| Failure::usage(error.to_string()))?;
-    let protected = options.insecure || matches!(protection, Protection::Tls(_));
-    let cluster = nodes.resolve(protected).map_err(|error| Failure::usage(error.to_string()))?;
-    let network = TcpNetwork { protection };
-    for (host, node) in nodes.hosts.iter().zip(&cluster.nodes) {
-        probe(&network, node, &cluster.timing).map_err(|error| {
-            Failure::own(format!(
-                "cannot use memory node {host}: {error}; `farside node --listen {host} --memory SIZE` \
-                 starts one"
-            ))
-        })?;
+    let opening = open(&options.far, &options.credentials, options.insecure)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    match (&options.far, opening) {
+        (FarUrl::Nodes(nodes), Opening::Nodes(cluster, network)) => {
+            for (host, node) in nodes.hosts.iter().zip(&cluster.nodes) {
+                probe(&network, node, &cluster.timing).map_err(|error| {
+                    Failure::own(format!(
+                        "cannot use memory node {host}: {error}; `farside node --listen {host} --memory SIZE` \
+                         starts one"
+                    ))
+                })?;
+            }
+            Ok(FarUrl::Nodes(cluster.into()))
+        }
+        (FarUrl::Redis(url), Opening::Redis(cluster, network)) => {
+            let findings = examine(&cluster, &network)?;
+            let grave: Vec<String> =
+                findings.iter().filter(|finding| finding.is_grave).map(describe).collect();
+            if url.is_strict && !grave.is_empty() {
+                return Err(Failure::own(format!(
+                    "the cluster may lose pages: {}; see the strict profile in the operators' guide, or allow it with \
+                     ?profile=none",
+                    grave.join("; ")
+                )));
+            }
+            Ok(FarUrl::Redis(url.clone().settled(&cluster)))
+        }
+        (far, _) => Ok(far.clone()),
     }
-    Ok(FarUrl::Nodes(cluster.into()))
+}
+
+/// What is not as it should be in a cluster.
+///
+/// # Errors
+/// If it cannot be reached.
+pub fn examine(cluster: &RedisCluster, network: &TcpNetwork) -> Result<Vec<Finding>, Failure> {
+    check_profile(cluster, Box::new(network.clone())).map_err(|error| {
+        let servers: Vec<_> =
+            cluster.servers.iter().map(|server| server.address.to_string()).collect();
+        Failure::own(format!(
+            "cannot use the cluster at {}: {error}; is it there, with cluster-enabled yes, and are user and password \
+             right?",
+            servers.join(", ")
+        ))
+    })
+}
+
+/// A finding in a line.
+pub fn describe(finding: &Finding) -> String {
+    format!("{} {}", finding.server, finding.what)
+}
+
+/// Deletes what is left of a run all of whose processes are gone. Memory nodes of our own do that by themselves.
+pub fn clean_up(options: &Options, far: &FarUrl) {
+    let Ok(Opening::Redis(cluster, network)) = open(far, &options.credentials, true) else {
+        return;
+    };
+    if let Err(error) = forget_pool(&cluster, Box::new(network)) {
+        complain(&format!(
+            "cannot delete what the run stored in the cluster, which forgets it within {} s: {error}",
+            cluster.timing.lease_ns / 1_000_000_000
+        ));
+    }
 }

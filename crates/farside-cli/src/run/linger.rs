@@ -10,11 +10,15 @@ use nix::unistd::{ForkResult, fork, setsid};
 use super::registry::Registration;
 use super::supervisor::Supervisor;
 
-/// Leaves a copy of this process behind that supervises until the last process is gone.
+/// Leaves a copy of this process behind that supervises until the last process is gone, and then does `last`.
 ///
 /// The copy is in a session of its own and holds neither the terminal nor any descriptor that this
 /// process was started with, so that whoever waits for the end of a pipe is not kept waiting.
-pub fn leave_behind(supervisor: Supervisor, registration: Option<Registration>) -> io::Result<()> {
+pub fn leave_behind(
+    supervisor: Supervisor,
+    registration: Option<Registration>,
+    last: impl FnOnce(),
+) -> io::Result<()> {
     // SAFETY: this process has one thread, so the copy may do anything.
     match unsafe { fork() }? {
         ForkResult::Parent { .. } => {
@@ -27,6 +31,7 @@ pub fn leave_behind(supervisor: Supervisor, registration: Option<Registration>) 
         ForkResult::Child => {
             let lingered = detach(&supervisor).and_then(|()| supervisor.linger());
             drop(registration);
+            last();
             std::process::exit(i32::from(lingered.is_err()));
         }
     }

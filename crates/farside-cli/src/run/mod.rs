@@ -29,7 +29,8 @@ use farside_pager::settings::env;
 use farside_wire::transport::Files;
 
 pub(crate) use children::{Change, Launch, change_of};
-pub(crate) use far::reach;
+use far::reach;
+pub(crate) use far::{describe as describe_finding, examine};
 pub use following::{Followed, Following};
 pub use footprint::{Footprints, state_directory};
 pub(crate) use job_control::JobControl;
@@ -175,7 +176,7 @@ fn run_with(
     if report.ending == Ending::Exited(0) {
         remember(&path, arguments, &report, options.quiet);
     }
-    conclude(options, (supervisor, registration), &report)
+    conclude(options, &reached, (supervisor, registration), &report)
 }
 
 /// A program and how it is started.
@@ -215,7 +216,8 @@ fn start(
     // A run that `farside top` cannot see is still a run.
     let registration = Registration::enter(&run).ok();
     let mut progress = Progress::new(options.progress);
-    let copies = matches!(far, FarUrl::Nodes(nodes) if nodes.copies > 1);
+    let copies =
+        matches!(far, FarUrl::Nodes(nodes) if nodes.copies > 1) || matches!(far, FarUrl::Redis(_));
     let watch = Watch::new(subject.tape.is_some() && !options.quiet);
     let watch = (watch, Redundancy::new(copies && !options.quiet));
     let mut supervisor = Supervisor::new(signals, members, subject.clone(), (program, node), watch);
@@ -233,12 +235,13 @@ fn environment(
     let settings = options.settings(subject.limit.for_process());
     let settings = settings.to_env().into_iter().map(|(name, value)| (name, value.into()));
     let preload = preload(library.as_os_str(), std::env::var_os("LD_PRELOAD"));
-    let Files { authority, certificate, key, secret } = &options.credentials;
+    let Files { authority, certificate, key, secret, password } = &options.credentials;
     let files = [
         (env::TLS_CA, authority),
         (env::TLS_CERT, certificate),
         (env::TLS_KEY, key),
         (env::PSK, secret),
+        (env::PASSWORD, password),
     ];
     let files = files.into_iter().filter_map(|(name, file)| Some((name, file.as_ref()?.into())));
     settings
@@ -273,6 +276,7 @@ fn remember(path: &Path, arguments: &[OsString], report: &Report, quiet: bool) {
 /// Tells what happened, cleans up and ends as the program ended.
 fn conclude(
     options: &Options,
+    far: &FarUrl,
     (supervisor, registration): Run,
     report: &Report,
 ) -> Result<ExitCode, Failure> {
@@ -285,10 +289,12 @@ fn conclude(
         let _ = std::io::Write::write_all(&mut std::io::stderr(), report.summary().as_bytes());
     }
     let cleaned = if supervisor.has_survivors() {
-        linger::leave_behind(supervisor, registration)
+        linger::leave_behind(supervisor, registration, || far::clean_up(options, far))
     } else {
         drop(registration);
-        supervisor.finish()
+        let finished = supervisor.finish();
+        far::clean_up(options, far);
+        finished
     };
     if let Err(error) = cleaned {
         complain(&format!("cannot clean up: {error}"));

@@ -13,7 +13,7 @@ mod writing;
 
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use farside_os::random;
 use farside_wire::frame::Record;
@@ -24,6 +24,7 @@ use crate::sealing::Sealing;
 pub use crate::seals::MOST_NODES;
 use crate::seals::Seals;
 use crate::slots::{RAW_UNITS, Slots};
+use crate::troubles::Troubles;
 use crate::{FarError, FarStore, Health, Ticket};
 use peer::Peer;
 pub use peer::{Network, NodeAddress, TcpNetwork, probe};
@@ -70,35 +71,6 @@ pub struct Cluster {
     pub seal: bool,
     /// How long things may take.
     pub timing: Timing,
-}
-
-/// What has been seen of nodes that do not do what they should.
-#[derive(Debug, Default)]
-struct Troubles {
-    /// Reads that were sent to another node because the first did not answer in time.
-    hedged: AtomicU64,
-    /// Pages that came back other than they were stored.
-    damaged: AtomicU64,
-    /// Copies that nodes lost.
-    lost_copies: AtomicU64,
-    /// Copies made because there were too few.
-    repaired: AtomicU64,
-    /// Pages stored with fewer copies than there should be.
-    degraded: AtomicU64,
-}
-
-impl Troubles {
-    fn add(counter: &AtomicU64, count: u64) {
-        counter.fetch_add(count, Ordering::Relaxed);
-    }
-
-    /// In a forked child, which has seen nothing yet.
-    fn clear(&self) {
-        let Self { hedged, damaged, lost_copies, repaired, degraded } = self;
-        for counter in [hedged, damaged, lost_copies, repaired, degraded] {
-            counter.store(0, Ordering::Relaxed);
-        }
-    }
 }
 
 /// Client side of nodes across a network.
@@ -276,17 +248,7 @@ impl FarStore for Remote {
     }
 
     fn health(&self) -> Health {
-        let Troubles { hedged, damaged, lost_copies, repaired, degraded } = &self.troubles;
-        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Health {
-            hedged_reads: of(hedged),
-            damaged_pages: of(damaged),
-            lost_copies: of(lost_copies),
-            repaired_copies: of(repaired),
-            degraded_pages: of(degraded),
-            lacking_pages: self.repair.lacking(),
-            lacking_ms: self.repair.lacking_ns(self.now()) / 1_000_000,
-        }
+        self.troubles.health(self.repair.lacking(), self.repair.lacking_ns(self.now()))
     }
 
     fn held(&self) -> u64 {

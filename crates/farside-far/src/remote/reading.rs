@@ -7,8 +7,9 @@ use farside_wire::frame::{Code, Kind, MOST, Record};
 
 use super::line::{CallId, Line, Places, Reply, Silence};
 use super::peer::{Peer, Weight};
-use super::{Remote, Troubles, placement, slot_of};
+use super::{Remote, placement, slot_of};
 use crate::seals::{MOST_NODES, Seal};
+use crate::troubles::Troubles;
 use crate::{FarError, Ticket};
 
 /// Reads that can be under way at once; others are done when their end is waited for.

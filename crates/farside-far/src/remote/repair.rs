@@ -7,8 +7,9 @@ use farside_os::memory::PAGE;
 use farside_wire::frame::Record;
 
 use super::peer::Peer;
-use super::{Remote, Troubles, placement};
+use super::{Remote, placement};
 use crate::seals::Seal;
+use crate::troubles::Troubles;
 
 /// Slots looked at, and pages copied, at a time.
 const LOOKS: u64 = 4096;

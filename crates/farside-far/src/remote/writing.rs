@@ -9,10 +9,11 @@ use farside_wire::pool::Block;
 use super::line::{CallId, Line, Silence};
 use super::peer::{Peer, Weight};
 use super::reading::bits;
-use super::{Remote, Troubles, placement, slot_of};
+use super::{Remote, placement, slot_of};
 use crate::FarError;
 use crate::seals::{MOST_NODES, Seal};
 use crate::slots::RAW_UNITS;
+use crate::troubles::Troubles;
 
 /// How long a writer rests before it tries again to find a node that has room.
 const REST_NS: u64 = 2_000_000;
@@ -65,7 +66,7 @@ impl Remote {
     /// Stores up to [`MOST`] pages.
     fn store_some(&self, pages: &[(u64, &[u8])]) -> Result<(), FarError> {
         let mut blocks = [(Block { unit: 0, units: RAW_UNITS }, false); MOST];
-        self.find_room(pages, &mut blocks[..pages.len()])?;
+        self.slots.find_room(pages, &mut blocks[..pages.len()])?;
         let mut buffer = self.sealing.changes_pages().then(|| self.take_buffer());
         let result = self
             .prepare(pages, &blocks, buffer.as_deref_mut())
@@ -174,32 +175,6 @@ impl Remote {
 
     fn give_buffer(&self, buffer: Vec<u8>) {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
-    }
-
-    /// Finds slots for pages; says which of them nobody had before. Those lie side by side.
-    fn find_room(
-        &self,
-        pages: &[(u64, &[u8])],
-        blocks: &mut [(Block, bool)],
-    ) -> Result<(), FarError> {
-        let own = |at: usize| self.slots.writable_block(pages[at].0, RAW_UNITS);
-        let mut at = 0;
-        while at < blocks.len() {
-            if let Some(block) = own(at) {
-                blocks[at] = (block, false);
-                at += 1;
-                continue;
-            }
-            let run = 1 + (at + 1..blocks.len()).take_while(|at| own(*at).is_none()).count();
-            let (block, run) = self.slots.allocate_run(run as u32, RAW_UNITS)?;
-            let run = run as usize;
-            for i in 0..run {
-                let unit = block.unit + i as u32 * RAW_UNITS;
-                blocks[at + i] = (Block { unit, units: RAW_UNITS }, true);
-            }
-            at += run;
-        }
-        Ok(())
     }
 
     /// Sends pages until enough nodes have each. If there are too few nodes, at least one has each.

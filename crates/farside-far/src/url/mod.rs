@@ -1,5 +1,6 @@
 //! Far-store URLs: `embedded:latency=5us,bandwidth=25gbit,compress=lz4`, `tcp://host:port,host:port?copies=2`.
 
+mod redis;
 mod tcp;
 
 use std::fmt;
@@ -7,6 +8,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+pub use redis::RedisUrl;
 pub use tcp::{NodesUrl, PORT, Unresolved};
 
 /// How pages are packed before they are stored.
@@ -33,6 +35,8 @@ pub enum FarUrl {
     },
     /// Memory nodes across a network.
     Nodes(NodesUrl),
+    /// A cluster that speaks Redis's protocol.
+    Redis(RedisUrl),
 }
 
 impl Default for FarUrl {
@@ -46,8 +50,8 @@ impl Default for FarUrl {
 pub enum BadUrl {
     /// Unknown scheme.
     #[error(
-        "no far store is called {0:?}; there are: embedded:[latency=5us,bandwidth=25gbit,compress=lz4] and \
-         tcp://HOST[:PORT],...[?copies=2]"
+        "no far store is called {0:?}; there are: embedded:[latency=5us,bandwidth=25gbit,compress=lz4], \
+         tcp://HOST[:PORT],...[?copies=2] and redis://HOST[:PORT],...[?replicas=1]"
     )]
     Scheme(String),
     /// Unknown option.
@@ -58,6 +62,12 @@ pub enum BadUrl {
         "memory nodes have no option {0:?}; they have copies, seal, spin, hedge, deadline, patience and lease"
     )]
     NodesOption(String),
+    /// Unknown option of a cluster.
+    #[error(
+        "a cluster has no option {0:?}; it has replicas, user, seal, profile, pool, spin, hedge, deadline, patience \
+         and lease"
+    )]
+    RedisOption(String),
     /// No host, or none that could be one.
     #[error("{0:?} is no host and port of a memory node")]
     Host(String),
@@ -100,6 +110,9 @@ impl FarUrl {
     fn one(text: &str) -> Result<Self, BadUrl> {
         if let Some(rest) = text.strip_prefix("tcp://") {
             return rest.parse().map(FarUrl::Nodes);
+        }
+        if text.starts_with("redis://") || text.starts_with("rediss://") {
+            return text.parse().map(FarUrl::Redis);
         }
         let (scheme, options) = text.split_once(':').unwrap_or((text, ""));
         if scheme != "embedded" {
@@ -169,6 +182,7 @@ impl fmt::Display for FarUrl {
                 (latency_ns, bits_per_second, compression)
             }
             FarUrl::Nodes(nodes) => return nodes.fmt(f),
+            FarUrl::Redis(cluster) => return cluster.fmt(f),
         };
         let mut separator = "";
         write!(f, "embedded:")?;
@@ -215,6 +229,19 @@ mod tests {
     }
 
     #[test]
+    fn clusters_are_read_with_their_options() {
+        let url: FarUrl =
+            "rediss://a,b:7000?replicas=2&user=far&lease=60s&profile=none&pool=farside:x"
+                .parse()
+                .unwrap();
+        let FarUrl::Redis(cluster) = &url else { panic!("{url}") };
+        assert_eq!(cluster.hosts, ["a:6379", "b:7000"]);
+        assert_eq!((cluster.replicas, cluster.timing.lease_ns), (2, 60_000_000_000));
+        assert!(cluster.tls && !cluster.is_strict);
+        assert_eq!(url.to_string().parse(), Ok(url));
+    }
+
+    #[test]
     fn nonsense_is_refused() {
         for text in [
             "ftp://host:1",
@@ -227,6 +254,14 @@ mod tests {
             "tcp://a:1?deadline=5",
             "tcp://a:1 embedded:",
             "tcp://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
+            "redis://",
+            "redis://user:password@host",
+            "redis://a?replicas=9",
+            "redis://a?lease=1ms",
+            "redis://a?profile=loose",
+            "redis://a?user=",
+            "redis://a?copies=2",
+            "redis://a redis://b",
             "embedded:latency=5",
             "embedded:latency=-5us",
             "embedded:latency=99999s",

@@ -36,6 +36,9 @@ pub enum Unresolved {
         /// Why.
         error: std::io::Error,
     },
+    /// There is no random number to be had.
+    #[error(transparent)]
+    Os(#[from] farside_os::OsError),
     /// Pages would be read by whoever can listen.
     #[error(
         "memory node {0} is not on this machine, and pages would travel to it unprotected: give --psk, or \
@@ -45,7 +48,7 @@ pub enum Unresolved {
 }
 
 /// Options that are times: name, and where they are kept.
-type Time = (&'static str, fn(&mut Timing) -> &mut u64);
+pub(super) type Time = (&'static str, fn(&mut Timing) -> &mut u64);
 
 const TIMES: [Time; 5] = [
     ("spin", |timing| &mut timing.spin_ns),
@@ -55,7 +58,8 @@ const TIMES: [Time; 5] = [
     ("lease", |timing| &mut timing.lease_ns),
 ];
 
-fn host(text: &str) -> Result<String, BadUrl> {
+/// A host and a port, which is `default` if there is none; maybe with a name for it before an `@`.
+pub(super) fn host(text: &str, default: u16) -> Result<String, BadUrl> {
     let bad = || BadUrl::Host(text.to_owned());
     let (known_as, text) = match text.split_once('@') {
         Some((name, rest)) => (Some(name), rest),
@@ -63,7 +67,7 @@ fn host(text: &str) -> Result<String, BadUrl> {
     };
     let has_port = text.rfind(':').is_some_and(|colon| !text[colon..].contains(']'));
     let (name, port) = if has_port { text.rsplit_once(':').ok_or_else(bad)? } else { (text, "") };
-    let port = if has_port { port.parse().map_err(|_| bad())? } else { PORT };
+    let port = if has_port { port.parse().map_err(|_| bad())? } else { default };
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._[]:%".contains(c);
     if name.is_empty() || !name.chars().all(plain) {
         return Err(bad());
@@ -80,7 +84,8 @@ impl FromStr for NodesUrl {
 
     fn from_str(text: &str) -> Result<Self, BadUrl> {
         let (hosts, options) = text.split_once('?').unwrap_or((text, ""));
-        let hosts: Vec<String> = hosts.split(',').map(host).collect::<Result<_, _>>()?;
+        let hosts: Vec<String> =
+            hosts.split(',').map(|text| host(text, PORT)).collect::<Result<_, _>>()?;
         if hosts.len() > MOST_NODES {
             return Err(BadUrl::TooMany(hosts.len()));
         }
@@ -105,13 +110,27 @@ impl FromStr for NodesUrl {
     }
 }
 
+/// Looks up where a host is. One that is not on this machine is refused, unless connections are `protected`, or it is all
+/// right that they are not.
+pub(super) fn find(host: &str, protected: bool) -> Result<NodeAddress, Unresolved> {
+    let unknown = |error| Unresolved::Unknown { host: host.to_owned(), error };
+    let (name, place) = host.split_once('@').unwrap_or_else(|| (bare(host), host));
+    let mut found = place.to_socket_addrs().map_err(unknown)?;
+    let none = || unknown(std::io::ErrorKind::NotFound.into());
+    let address = found.next().ok_or_else(none)?;
+    if !protected && !address.ip().is_loopback() {
+        return Err(Unresolved::Unprotected(host.to_owned()));
+    }
+    Ok(NodeAddress { name: name.to_owned(), address })
+}
+
 /// The name without the port.
 fn bare(host: &str) -> &str {
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     name.trim_start_matches('[').trim_end_matches(']')
 }
 
-fn seal(value: &str) -> Result<bool, BadUrl> {
+pub(super) fn seal(value: &str) -> Result<bool, BadUrl> {
     match value {
         "yes" => Ok(true),
         "no" => Ok(false),
@@ -149,18 +168,8 @@ impl NodesUrl {
     /// # Errors
     /// If a name stands for no address.
     pub fn resolve(&self, protected: bool) -> Result<Cluster, Unresolved> {
-        let find = |host: &String| {
-            let unknown = |error| Unresolved::Unknown { host: host.clone(), error };
-            let (name, place) = host.split_once('@').unwrap_or_else(|| (bare(host), host));
-            let mut found = place.to_socket_addrs().map_err(unknown)?;
-            let none = || unknown(std::io::ErrorKind::NotFound.into());
-            let address = found.next().ok_or_else(none)?;
-            if !protected && !address.ip().is_loopback() {
-                return Err(Unresolved::Unprotected(host.clone()));
-            }
-            Ok(NodeAddress { name: name.to_owned(), address })
-        };
-        let nodes: Vec<NodeAddress> = self.hosts.iter().map(find).collect::<Result<_, _>>()?;
+        let nodes: Vec<NodeAddress> =
+            self.hosts.iter().map(|host| find(host, protected)).collect::<Result<_, _>>()?;
         let away = nodes.iter().any(|node| !node.address.ip().is_loopback());
         let seal = self.seal.unwrap_or(away);
         Ok(Cluster { nodes, copies: self.copies, seal, timing: self.timing })

@@ -44,6 +44,8 @@ pub struct Files {
     pub key: Option<PathBuf>,
     /// A secret that both sides know, instead of all these.
     pub secret: Option<PathBuf>,
+    /// The password of a user of a cluster.
+    pub password: Option<PathBuf>,
 }
 
 /// Credentials that make no sense.
@@ -70,6 +72,12 @@ pub enum BadCredentials {
     /// Some are missing, or too many are given.
     #[error("for TLS, give an authority, a certificate and its key, or else a shared secret")]
     Incomplete,
+    /// Some are missing, or do not go with the kind of the cluster.
+    #[error(
+        "a rediss:// cluster needs an authority (and, if it asks for one, a certificate and its key); a redis:// cluster \
+         takes none of these; neither takes a shared secret"
+    )]
+    IncompleteForCluster,
     /// They do not go together.
     #[error("certificate and key cannot be used: {0}")]
     Unfit(#[from] Error),
@@ -79,7 +87,8 @@ pub enum BadCredentials {
 #[derive(Clone, Debug)]
 pub struct Credentials {
     pub(super) client: Arc<ClientConfig>,
-    pub(super) server: Arc<ServerConfig>,
+    /// For who may be connected to.
+    pub(super) server: Option<Arc<ServerConfig>>,
 }
 
 /// Whether and how connections are protected.
@@ -92,22 +101,25 @@ pub enum Protection {
     Tls(Credentials),
 }
 
-impl Files {
-    /// Whether nothing is given.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+impl Protection {
+    /// Whether they are.
+    pub fn is_some(&self) -> bool {
+        matches!(self, Self::Tls(_))
     }
+}
 
+impl Files {
     /// Reads the files, if any are given.
     ///
     /// # Errors
     /// If one cannot be read or holds something else, or they do not go together.
     pub fn read(&self) -> Result<Protection, BadCredentials> {
-        let Self { authority, certificate, key, secret } = self;
+        let Self { authority, certificate, key, secret, .. } = self;
         match (authority, certificate, key, secret) {
             (None, None, None, None) => Ok(Protection::None),
             (Some(authority), Some(certificate), Some(key), None) => {
-                Credentials::from_certificates(authority, certificate, key).map(Protection::Tls)
+                let own = Some((&**certificate, &**key));
+                Credentials::from_certificates(authority, own).map(Protection::Tls)
             }
             (None, None, None, Some(secret)) => {
                 let bytes = read(secret)?;
@@ -120,6 +132,40 @@ impl Files {
                 Credentials::from_secret(trimmed).map(Protection::Tls)
             }
             _ => Err(BadCredentials::Incomplete),
+        }
+    }
+
+    /// Reads the files for a cluster of servers of another kind, which may take clients without a certificate.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); or if it is to be `tls` and there is no authority, or the other way round.
+    pub fn read_for_cluster(&self, tls: bool) -> Result<Protection, BadCredentials> {
+        let Self { authority, certificate, key, secret, .. } = self;
+        let own = match (certificate, key) {
+            (Some(certificate), Some(key)) => Some((&**certificate, &**key)),
+            (None, None) => None,
+            _ => return Err(BadCredentials::IncompleteForCluster),
+        };
+        match (authority, secret) {
+            (None, None) if !tls && own.is_none() => Ok(Protection::None),
+            (Some(authority), None) if tls => {
+                Credentials::from_certificates(authority, own).map(Protection::Tls)
+            }
+            _ => Err(BadCredentials::IncompleteForCluster),
+        }
+    }
+
+    /// The password, if there is one.
+    ///
+    /// # Errors
+    /// If its file cannot be read, or holds none.
+    pub fn read_password(&self) -> Result<Option<String>, BadCredentials> {
+        let Some(path) = &self.password else { return Ok(None) };
+        let text = String::from_utf8(read(path)?);
+        let text = text.map_err(|error| useless(path, "password", error.to_string()))?;
+        match text.trim_end_matches(['\r', '\n']) {
+            "" => Err(useless(path, "password", "it is empty".into())),
+            password => Ok(Some(password.to_owned())),
         }
     }
 }
@@ -144,25 +190,27 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, BadCredenti
 }
 
 impl Credentials {
+    /// Of an authority, and of a certificate and its key.
     fn from_certificates(
         authority: &Path,
-        certificate: &Path,
-        key: &Path,
+        own: Option<(&Path, &Path)>,
     ) -> Result<Self, BadCredentials> {
         let mut roots = RootCertStore::empty();
         for root in certificates(authority)? {
             roots.add(root)?;
         }
         let roots = Arc::new(roots);
-        let chain = certificates(certificate)?;
-        let bytes = read(key)?;
-        let key = PrivateKeyDer::from_pem_slice(&bytes)
-            .map_err(|error| useless(key, "private key", error.to_string()))?;
         let provider = Arc::new(provider::default_provider());
         let client = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&TLS13])?
-            .with_root_certificates(Arc::clone(&roots))
-            .with_client_auth_cert(chain.clone(), key.clone_key())?;
+            .with_root_certificates(Arc::clone(&roots));
+        let Some((certificate, key)) = own else {
+            return Ok(Self { client: Arc::new(client.with_no_client_auth()), server: None });
+        };
+        let chain = certificates(certificate)?;
+        let key = PrivateKeyDer::from_pem_slice(&read(key)?)
+            .map_err(|error| useless(key, "private key", error.to_string()))?;
+        let client = client.with_client_auth_cert(chain.clone(), key.clone_key())?;
         let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
             .build()
             .map_err(|error| useless(authority, "authority", error.to_string()))?;
@@ -170,7 +218,7 @@ impl Credentials {
             .with_protocol_versions(&[&TLS13])?
             .with_client_cert_verifier(verifier)
             .with_single_cert(chain, key)?;
-        Ok(Self { client: Arc::new(client), server: Arc::new(server) })
+        Ok(Self { client: Arc::new(client), server: Some(Arc::new(server)) })
     }
 
     /// Both sides have the one key that follows from the secret, and take none but that.
@@ -200,7 +248,7 @@ impl Credentials {
             .with_protocol_versions(&[&TLS13])?
             .with_client_cert_verifier(known)
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(own)));
-        Ok(Self { client: Arc::new(client), server: Arc::new(server) })
+        Ok(Self { client: Arc::new(client), server: Some(Arc::new(server)) })
     }
 }
 

@@ -67,7 +67,8 @@ impl Tls {
     /// # Errors
     /// As [`connect`](Self::connect).
     pub fn accept(tcp: Tcp, credentials: &Credentials, patience: Patience) -> io::Result<Self> {
-        let connection = ServerConnection::new(Arc::clone(&credentials.server)).map_err(bad)?;
+        let server = credentials.server.as_ref().ok_or(io::ErrorKind::InvalidInput)?;
+        let connection = ServerConnection::new(Arc::clone(server)).map_err(bad)?;
         Self::shake_hands(tcp, connection.into(), patience)
     }
 

@@ -10,8 +10,8 @@ mod runs;
 use std::net::SocketAddr;
 
 use clap::{Args, ValueEnum};
-use farside_far::FarError;
-use farside_far::remote::{Cluster, Timing};
+use farside_far::remote::{Cluster, TcpNetwork, Timing};
+use farside_far::{FarError, Remote};
 use farside_wire::transport::{Files, Protection};
 
 use super::launch::Scratch;
@@ -80,7 +80,9 @@ fn fetcher(
     let address = address.map_err(|_| Failure::new("a node has no address"))?;
     let timing = Timing { spin_ns: 100_000_000, ..Timing::default() };
     let cluster = Cluster { nodes: vec![address.into()], copies: 1, seal, timing };
-    Fetcher::new(&cluster, protection, pages).map_err(far)
+    let network = Box::new(TcpNetwork { protection });
+    let store = Remote::alone(&cluster, network, pages.into()).map_err(far)?;
+    Fetcher::new(Box::new(store), pages).map_err(far)
 }
 
 /// Measures the whole table, or the parts asked for.
