@@ -322,7 +322,9 @@ pub fn check_profile(
     cluster: &RedisCluster,
     network: Box<dyn Network>,
 ) -> Result<Vec<Finding>, FarError> {
-    Ok(Redis::alone(cluster, network, 1)?.findings())
+    let redis = Redis::alone(cluster, network, 1)?;
+    redis.find_replicas();
+    Ok(redis.findings())
 }
 
 /// Commands to every server are asked by it.

@@ -129,11 +129,10 @@ impl Server {
         }
         let mut retry = self.retry.lock().unwrap_or_else(PoisonError::into_inner);
         if network.now() >= retry.0 {
-            let wait = match self.connect(network, timing, login, errands) {
-                Ok(()) => RETRY_NS.0,
-                Err(_) => (retry.1 * 2).min(RETRY_NS.1),
+            *retry = match self.connect(network, timing, login, errands) {
+                Ok(()) => (0, RETRY_NS.0),
+                Err(_) => (network.now() + retry.1, (retry.1 * 2).min(RETRY_NS.1)),
             };
-            *retry = (network.now() + wait, wait);
         }
     }
 }

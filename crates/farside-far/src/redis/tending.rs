@@ -94,6 +94,20 @@ impl Redis {
         false
     }
 
+    /// Gives a cluster that has just been made some time to find out who belongs to whom.
+    pub(super) fn find_replicas(&self) {
+        let until = self.now() + 5 * self.timing.connect_ns;
+        let is_lacking = |cluster: &Cluster| {
+            cluster.shards.iter().any(|shard| shard.replicas.len() < self.replicas)
+        };
+        while is_lacking(&self.cluster()) && self.now() < until {
+            self.tend_servers();
+            self.refresh();
+            self.network.rest(1_000_000);
+        }
+        self.tend_servers();
+    }
+
     /// Keeps connections up.
     pub(super) fn tend_servers(&self) {
         let cluster = self.cluster();

@@ -1,0 +1,259 @@
+//! Redis clusters of real servers, set to the strict profile.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// How long a cluster has to come to terms with itself.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server of a cluster.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    /// Where it listens, on this machine.
+    pub port: u16,
+    /// Whether it can answer.
+    is_awake: bool,
+}
+
+impl Server {
+    fn signal(&self, signal: libc::c_int) {
+        // SAFETY: kill touches no memory; the process is our child and not waited for yet.
+        unsafe { libc::kill(self.child.id() as libc::pid_t, signal) };
+    }
+
+    /// Kills it, and waits until it is gone.
+    pub fn kill(&mut self) {
+        self.is_awake = false;
+        self.signal(libc::SIGKILL);
+        self.child.wait().expect("the server is our child");
+    }
+
+    /// Stops it where it is.
+    pub fn pause(&mut self) {
+        self.is_awake = false;
+        self.signal(libc::SIGSTOP);
+    }
+
+    /// Lets it go on.
+    pub fn resume(&mut self) {
+        self.signal(libc::SIGCONT);
+        self.is_awake = true;
+    }
+}
+
+/// A cluster; its servers are killed when it is dropped.
+#[derive(Debug)]
+pub struct Cluster {
+    home: TempDir,
+    options: Vec<String>,
+    /// Its servers: first primaries, then as many replicas as each is to have, then spare ones.
+    pub servers: Vec<Server>,
+}
+
+/// The strict profile, as it is shipped.
+fn profile() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/redis-strict.conf")
+}
+
+/// A port that is free, as is the one that servers of a cluster talk to each other by.
+fn free_port() -> u16 {
+    loop {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there are free ports");
+        let port = listener.local_addr().expect("it has an address").port();
+        let Some(bus) = port.checked_add(10_000).or_else(|| port.checked_sub(10_000)) else {
+            continue;
+        };
+        if bus > port && TcpListener::bind(("127.0.0.1", bus)).is_ok() {
+            return port;
+        }
+    }
+}
+
+impl Cluster {
+    /// Starts one with so many primaries, each with a replica, and so many spare replicas.
+    pub fn start(primaries: usize, spares: usize, options: &[&str]) -> Self {
+        let home = tempfile::Builder::new().prefix("farside-cluster-").tempdir();
+        let home = home.expect("a temporary directory can be made");
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        let mut cluster = Self { home, options, servers: Vec::new() };
+        for _ in 0..2 * primaries + spares {
+            let port = free_port();
+            let server = cluster.server(port);
+            cluster.servers.push(server);
+        }
+        let places: Vec<String> =
+            cluster.servers.iter().map(|server| format!("127.0.0.1:{}", server.port)).collect();
+        let (founders, spare) = places.split_at(2 * primaries);
+        let mut create = vec!["--cluster", "create"];
+        create.extend(founders.iter().map(String::as_str));
+        create.extend(["--cluster-replicas", "1", "--cluster-yes"]);
+        cluster.cli(cluster.servers[0].port, &create);
+        cluster.await_replicas(1);
+        for place in spare {
+            let of = cluster.id(cluster.servers[0].port);
+            let add = [
+                "--cluster",
+                "add-node",
+                place,
+                &places[0],
+                "--cluster-slave",
+                "--cluster-master-id",
+                &of,
+            ];
+            cluster.cli(cluster.servers[0].port, &add);
+        }
+        cluster
+    }
+
+    /// Makes the server at a port a replica of some primary that the one at `known` knows.
+    pub fn join(&self, port: u16, known: u16) {
+        let (new, known) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{known}"));
+        self.eventually("a new server is taken in", || {
+            let add = ["--cluster", "add-node", &new, &known, "--cluster-slave"];
+            self.ask(port, &add).status.success()
+        });
+    }
+
+    /// Starts a server at a port, with nothing in its directory.
+    fn server(&self, port: u16) -> Server {
+        let directory = self.home.path().join(port.to_string());
+        // What an earlier server there left behind is not to be found.
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir(&directory).expect("a directory can be made");
+        let log = std::fs::File::create(self.home.path().join(format!("{port}.log")));
+        let mut command = Command::new("redis-server");
+        command.arg(profile()).args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--dir"]);
+        command.arg(&directory).args(["--maxmemory", "256mb"]).args(&self.options);
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(log.expect("a file can be made"))
+            .spawn()
+            .unwrap_or_else(|e| panic!("cannot start redis-server: {e}"));
+        let server = Server { child, port, is_awake: true };
+        let begun = Instant::now();
+        while !self.ask(port, &["PING"]).stdout.starts_with(b"PONG") {
+            assert!(begun.elapsed() < PATIENCE, "the server at port {port} does not answer");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        server
+    }
+
+    /// Starts a killed server again, with nothing in it, at its port.
+    pub fn restart(&mut self, which: usize) {
+        self.servers[which] = self.server(self.servers[which].port);
+    }
+
+    fn ask(&self, port: u16, words: &[&str]) -> Output {
+        let port = port.to_string();
+        let output = Command::new("redis-cli").args(["-p", &port]).args(words).output();
+        output.unwrap_or_else(|e| panic!("cannot start redis-cli: {e}"))
+    }
+
+    /// What the server at a port answers.
+    pub fn cli(&self, port: u16, words: &[&str]) -> String {
+        let output = self.ask(port, words);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "redis-cli {words:?}: {text}");
+        text.trim().to_owned()
+    }
+
+    /// Those that can answer.
+    pub fn awake(&self) -> impl Iterator<Item = &Server> {
+        self.servers.iter().filter(|server| server.is_awake)
+    }
+
+    fn id(&self, port: u16) -> String {
+        self.cli(port, &["CLUSTER", "MYID"])
+    }
+
+    /// Ports, and what the server at `port` says of those who listen there.
+    fn roles(&self, port: u16) -> Vec<(u16, String)> {
+        let nodes = self.cli(port, &["CLUSTER", "NODES"]);
+        let of = |line: &str| {
+            let mut words = line.split(' ').skip(1);
+            let (place, flags) = (words.next()?, words.next()?);
+            let port = place.split('@').next()?.rsplit(':').next()?.parse().ok()?;
+            Some((port, flags.to_owned()))
+        };
+        nodes.lines().filter_map(of).collect()
+    }
+
+    /// Waits until each primary that is alive has at least so many replicas that follow it.
+    pub fn await_replicas(&self, least: u32) {
+        self.eventually(&format!("each primary has {least} replicas"), || {
+            self.awake().filter(|server| self.has_keys(server.port)).all(|server| {
+                let info = self.cli(server.port, &["INFO", "replication"]);
+                let online = info.matches("state=online").count() as u32;
+                online >= least
+            })
+        });
+    }
+
+    /// Whether keys belong to the server at a port.
+    fn has_keys(&self, port: u16) -> bool {
+        let nodes = self.cli(port, &["CLUSTER", "NODES"]);
+        let own = nodes.lines().find(|line| line.contains("myself"));
+        own.is_some_and(|own| own.contains("master") && own.split(' ').count() > 8)
+    }
+
+    /// The place among the servers of one that is a primary, or is not, as the one at `port` sees it.
+    pub fn find(&self, primary: bool) -> usize {
+        let roles = self.roles(self.awake().last().expect("a server answers").port);
+        let is = |server: &Server| {
+            let role = roles.iter().find(|(port, _)| *port == server.port);
+            role.is_some_and(|(_, flags)| {
+                flags.contains("master") == primary && !flags.contains("fail")
+            })
+        };
+        let found = self.servers.iter().position(|server| server.is_awake && is(server));
+        found.expect("there is such a server")
+    }
+
+    /// How many values all primaries together have.
+    pub fn values(&self) -> u64 {
+        let primaries =
+            self.awake().filter(|server| self.cli(server.port, &["ROLE"]).starts_with("master"));
+        primaries
+            .map(|server| self.cli(server.port, &["DBSIZE"]).parse::<u64>().expect("a number"))
+            .sum()
+    }
+
+    /// Its URL, with options.
+    pub fn url(&self, options: &str) -> String {
+        let places: Vec<String> =
+            self.awake().take(3).map(|server| format!("127.0.0.1:{}", server.port)).collect();
+        format!("redis://{}?{options}", places.join(","))
+    }
+
+    /// Waits for something that is to happen.
+    pub fn eventually(&self, what: &str, mut happened: impl FnMut() -> bool) {
+        let begun = Instant::now();
+        while !happened() {
+            if begun.elapsed() > PATIENCE {
+                let of = |server: &Server| {
+                    self.cli(server.port, &["CLUSTER", "NODES"])
+                        + "\n"
+                        + &self.cli(server.port, &["INFO", "replication"])
+                };
+                let seen: Vec<String> = self.awake().map(of).collect();
+                panic!("never: {what}\n{}", seen.join("\n\n"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // One that was killed has been waited for: nobody else has its number yet.
+        for server in &mut self.servers {
+            let _ = server.child.kill();
+            let _ = server.child.wait();
+        }
+    }
+}

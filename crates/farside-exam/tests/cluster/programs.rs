@@ -1,0 +1,174 @@
+//! Programs on clusters.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use farside_exam::{
+    Cluster, Exam, Finished, Place, Program, compile, farside, has_program, pick, wait_for_file,
+};
+
+use super::can_run;
+
+const TO_STOP: i32 = 125;
+
+/// A program that changes and checks pages at random, and what it prints.
+struct Churn {
+    exam: Exam,
+    program: Program,
+    expected: Vec<u8>,
+}
+
+impl Churn {
+    fn new(name: &'static str, rounds: &str) -> Self {
+        let exam = Exam::new(name);
+        let program = compile(&exam.inputs(), "churn.c", &["-O2"]);
+        let program = Program::new(program).args(["16", rounds]);
+        let directory = exam.fresh_directory(Place::Plain);
+        let expected = exam.start(&program, Place::Plain, &directory).finish().stdout;
+        // Percentages are of a footprint that is known.
+        exam.run(&program, Place::Far(100), &exam.fresh_directory(Place::Far(100)));
+        Self { exam, program, expected }
+    }
+
+    fn start(&self, far: &str, directory: &Path) -> farside_exam::Running {
+        let program = self.program.clone().env("FARSIDE_FAR", far);
+        self.exam.start(&program, Place::Far(25), directory)
+    }
+
+    fn run(&self, far: &str) -> Finished {
+        self.start(far, &self.exam.fresh_directory(Place::Far(25))).finish()
+    }
+
+    /// Starts it, and waits until its memory is filled.
+    fn fill(&self, far: &str) -> farside_exam::Running {
+        let directory = self.exam.fresh_directory(Place::Far(25));
+        let mut running = self.start(far, &directory);
+        let stdout = directory.parent().expect("it has a parent").join("far-25-files/stdout");
+        wait_for_file(&mut running, &stdout);
+        running
+    }
+
+    fn same(&self, finished: &Finished) {
+        assert_eq!(finished.code(), Some(0), "{}", finished.errors());
+        assert!(finished.stdout == self.expected, "{}", String::from_utf8_lossy(&finished.stdout));
+        self.exam.check_limit(Place::Far(25));
+    }
+}
+
+fn doctor(far: &str) -> Output {
+    let output = Command::new(farside()).args(["doctor", "--json", "--far", far]).output();
+    output.expect("farside doctor runs")
+}
+
+#[test]
+fn a_program_survives_its_primaries_and_leaves_nothing_behind() {
+    let name = "a_program_survives_its_primaries_and_leaves_nothing_behind";
+    if !can_run(name) || !has_program(name, "gcc", "gcc") {
+        return;
+    }
+    let mut cluster = Cluster::start(3, 1, &[]);
+    let churn = Churn::new("primaries are killed", pick("12", "80"));
+    let far = cluster.url("deadline=300ms&patience=60s");
+    churn.same(&churn.run(&far));
+    assert_eq!(cluster.values(), 0, "the run left something behind");
+    for kill in [true, false] {
+        let mut running = churn.fill(&far);
+        let primary = cluster.find(true);
+        assert!(running.is_running(), "it ended before anything happened");
+        let server = &mut cluster.servers[primary];
+        if kill {
+            server.kill()
+        } else {
+            server.pause()
+        }
+        churn.same(&running.finish());
+        if kill {
+            cluster.restart(primary);
+            let (new, known) = (cluster.servers[primary].port, cluster.find(true));
+            let known = cluster.servers[known].port;
+            cluster.join(new, known);
+        } else {
+            cluster.servers[primary].resume();
+        }
+        cluster.await_replicas(1);
+    }
+}
+
+#[test]
+fn what_a_killed_run_stored_is_forgotten() {
+    let name = "what_a_killed_run_stored_is_forgotten";
+    if !can_run(name) || !has_program(name, "gcc", "gcc") {
+        return;
+    }
+    let cluster = Cluster::start(3, 0, &[]);
+    let churn = Churn::new("the run is killed", "1000");
+    let running = churn.fill(&cluster.url("lease=2s"));
+    assert!(cluster.values() > 0, "nothing is stored");
+    // The supervisor, and then the program, which nobody supervises any more.
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", running.pid()));
+    running.signal(libc::SIGKILL);
+    for child in children.expect("it is listed").split_whitespace() {
+        let child: libc::pid_t = child.parse().expect("a number");
+        // SAFETY: kill touches no memory; the processes are those of the run.
+        unsafe { libc::kill(child, libc::SIGKILL) };
+    }
+    running.finish();
+    cluster.eventually("it is forgotten", || cluster.values() == 0);
+}
+
+#[test]
+fn a_cluster_that_may_lose_pages_is_refused() {
+    let name = "a_cluster_that_may_lose_pages_is_refused";
+    if !can_run(name) || !has_program(name, "gcc", "gcc") {
+        return;
+    }
+    let cluster = Cluster::start(3, 0, &[]);
+    let churn = Churn::new("a loose cluster", "2");
+    let found = doctor(&cluster.url(""));
+    assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+    let found: serde_json::Value = serde_json::from_slice(&found.stdout).expect("valid JSON");
+    assert!(found["paths"][0]["p50_ns"].as_f64().is_some_and(|ns| ns > 0.0), "{found}");
+    let notes = found["profile"].as_array().expect("a list");
+    assert!(matches!(&notes[..], [note] if note["is_grave"] == false), "{found}");
+    for (setting, bad, good) in [
+        ("maxmemory-policy", "allkeys-lru", "noeviction"),
+        ("min-replicas-to-write", "0", "1"),
+        ("min-replicas-max-lag", "10", "3"),
+        ("appendonly", "yes", "no"),
+        ("save", "3600 1", ""),
+        ("repl-diskless-load", "disabled", "swapdb"),
+        ("cluster-require-full-coverage", "yes", "no"),
+        ("cluster-allow-replica-migration", "no", "yes"),
+    ] {
+        let port = cluster.servers[4].port;
+        cluster.cli(port, &["CONFIG", "SET", setting, bad]);
+        let found = doctor(&cluster.url(""));
+        assert_eq!(found.status.code(), Some(1), "{setting}");
+        let said = String::from_utf8_lossy(&found.stdout).into_owned();
+        assert!(said.contains(setting) && said.contains(&port.to_string()), "{setting}: {said}");
+        if setting == "maxmemory-policy" {
+            let refused = churn.run(&cluster.url(""));
+            assert_eq!(refused.code(), Some(TO_STOP), "{}", refused.errors());
+            assert!(refused.errors().contains(setting), "{}", refused.errors());
+            churn.same(&churn.run(&cluster.url("profile=none")));
+        }
+        cluster.cli(port, &["CONFIG", "SET", setting, good]);
+    }
+    assert!(doctor(&cluster.url("")).status.success());
+}
+
+#[test]
+fn a_full_cluster_holds_the_program_up_and_loses_nothing() {
+    let name = "a_full_cluster_holds_the_program_up_and_loses_nothing";
+    if !can_run(name) || !has_program(name, "gcc", "gcc") {
+        return;
+    }
+    let cluster = Cluster::start(3, 0, &[]);
+    for server in &cluster.servers {
+        cluster.cli(server.port, &["CONFIG", "SET", "maxmemory", "5mb"]);
+    }
+    let churn = Churn::new("the cluster is full", "1000");
+    let finished = churn.run(&cluster.url("patience=500ms"));
+    assert_eq!(finished.code(), Some(TO_STOP), "{}", finished.errors());
+    assert!(finished.errors().contains("full"), "{}", finished.errors());
+}
