@@ -87,7 +87,7 @@ install:
 	install -m 755 target/release/libfarside.so $(libdir)/libfarside.so
 	install -m 755 $(plugin) $(libdir)/farside-pagetrace.so
 	install -m 644 include/farside.h $(incdir)/farside.h
-	install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs/*.md $(docdir)
+	install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs/*.md contrib/* $(docdir)
 	scripts/install-extras.sh target/release/farside $(mandir) $(bashdir) $(zshdir) $(fishdir)
 
 uninstall:

@@ -61,14 +61,7 @@ enum Verb {
     /// Say what this kernel and user may do, and how to repair what is missing.
     Doctor(DoctorArguments),
     /// Show the running programs and their counters.
-    Top {
-        /// Print one snapshot and end.
-        #[arg(long)]
-        once: bool,
-        /// Print an array of objects instead of a table; implies --once.
-        #[arg(long)]
-        json: bool,
-    },
+    Top(TopArguments),
     /// Say what a page trace tells: footprint, miss-rate curves, and how much memory is enough.
     Analyze(analyze::AnalyzeArguments),
     /// Run a page trace through policies, prefetchers and sizes of memory.
@@ -219,6 +212,41 @@ fn run_help() -> String {
 }
 
 #[derive(Debug, Args)]
+struct TopArguments {
+    /// Print one snapshot and end.
+    #[arg(long)]
+    once: bool,
+    /// Print an array of objects instead of a table; implies --once.
+    #[arg(long)]
+    json: bool,
+    /// Show memory nodes and what they count instead: tcp://HOST[:PORT].
+    #[arg(long, value_name = "URL")]
+    node: Vec<String>,
+    /// Ask nodes on other machines although connections are not protected.
+    #[arg(long, requires = "node")]
+    insecure: bool,
+    #[command(flatten)]
+    credentials: CredentialArguments,
+}
+
+impl TopArguments {
+    fn top(&self) -> Result<ExitCode, Failure> {
+        if self.node.is_empty() {
+            return top::top(self.once, self.json);
+        }
+        let given = |text: &Option<String>, option| {
+            text.clone().map(|text| Given { text, origin: Origin::Option(option) })
+        };
+        let layer = Layer {
+            far: given(&all(&self.node), "--node"),
+            insecure: given(&self.insecure.then(|| "1".to_owned()), "--insecure"),
+            ..self.credentials.layer()
+        };
+        top::nodes::top(&Options::gather(layer, None)?, self.once, self.json)
+    }
+}
+
+#[derive(Debug, Args)]
 struct DoctorArguments {
     /// Print JSON instead of text.
     #[arg(long)]
@@ -250,12 +278,8 @@ impl DoctorArguments {
         let layer = Layer {
             far: given(&all(&self.far), "--far"),
             insecure: given(&self.insecure.then(|| "1".to_owned()), "--insecure"),
-            psk: given(&self.credentials.psk, "--psk"),
-            tls_ca: given(&self.credentials.tls_ca, "--tls-ca"),
-            tls_cert: given(&self.credentials.tls_cert, "--tls-cert"),
-            tls_key: given(&self.credentials.tls_key, "--tls-key"),
             password: given(&self.password, "--password"),
-            ..Layer::default()
+            ..self.credentials.layer()
         };
         let options = Options::gather(layer, None)?;
         let (text, is_sound) = doctor::path::measure(&options, self.trace.as_deref(), self.json)?;
@@ -282,6 +306,21 @@ pub struct CredentialArguments {
     pub tls_key: Option<String>,
 }
 
+impl CredentialArguments {
+    fn layer(&self) -> Layer {
+        let given = |text: &Option<String>, option| {
+            text.clone().map(|text| Given { text, origin: Origin::Option(option) })
+        };
+        Layer {
+            psk: given(&self.psk, "--psk"),
+            tls_ca: given(&self.tls_ca, "--tls-ca"),
+            tls_cert: given(&self.tls_cert, "--tls-cert"),
+            tls_key: given(&self.tls_key, "--tls-key"),
+            ..Layer::default()
+        }
+    }
+}
+
 /// URLs as one text.
 fn all(urls: &[String]) -> Option<String> {
     (!urls.is_empty()).then(|| urls.join(" "))
@@ -299,10 +338,6 @@ impl RunArguments {
             copies: given(&self.copies, "--copies"),
             insecure: switch(self.insecure, "--insecure"),
             seal: given(&self.seal, "--seal"),
-            psk: given(&self.credentials.psk, "--psk"),
-            tls_ca: given(&self.credentials.tls_ca, "--tls-ca"),
-            tls_cert: given(&self.credentials.tls_cert, "--tls-cert"),
-            tls_key: given(&self.credentials.tls_key, "--tls-key"),
             password: given(&self.password, "--password"),
             readahead: given(&self.readahead, "--readahead"),
             replacement: given(&self.replacement, "--replacement"),
@@ -312,6 +347,7 @@ impl RunArguments {
             stats: given(&self.stats, "--stats"),
             quiet: switch(self.quiet, "--quiet"),
             progress: switch(self.progress, "--progress"),
+            ..self.credentials.layer()
         }
     }
 
@@ -338,7 +374,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Plan(arguments) => plan::plan(&arguments),
         Verb::Tapes(arguments) => tapes::tapes(&arguments),
         Verb::Doctor(arguments) => arguments.doctor(),
-        Verb::Top { once, json } => top::top(once, json),
+        Verb::Top(arguments) => arguments.top(),
         Verb::Analyze(arguments) => analyze::analyze(&arguments),
         Verb::Simulate(arguments) => simulate::simulate(&arguments),
         Verb::Partition(arguments) => partition::partition(&arguments),

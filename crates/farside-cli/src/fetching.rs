@@ -8,6 +8,16 @@ use farside_os::memory::PAGE;
 /// Pages in one request.
 pub const BATCH: usize = 64;
 
+/// Pages that are stored next to each other by [`Fetcher::scattered`] are so far apart.
+const STRIDE: u64 = 512;
+
+/// A page by which it is seen which it is.
+fn content(page: u64) -> [u8; PAGE] {
+    let mut bytes = [page as u8 | 1; PAGE];
+    bytes[..8].copy_from_slice(&page.to_le_bytes());
+    bytes
+}
+
 /// Far memory, and pages stored there.
 pub struct Fetcher {
     store: Box<dyn FarStore>,
@@ -25,15 +35,25 @@ impl Fetcher {
         Ok(fetcher)
     }
 
-    fn fill(&self) -> Result<(), FarError> {
-        let mut content = vec![0; BATCH * PAGE];
-        for first in (0..self.pages).step_by(BATCH) {
-            for (page, bytes) in (first..).zip(content.chunks_exact_mut(PAGE)) {
-                bytes[..8].copy_from_slice(&page.to_le_bytes());
-                bytes[8..].fill(page as u8 | 1);
+    /// As [`new`](Self::new), but stores the pages in another order, so that what lies side by side here does not there.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn scattered(store: Box<dyn FarStore>, pages: u32) -> Result<Self, FarError> {
+        let fetcher = Self { store, pages: pages.into() };
+        for offset in 0..STRIDE {
+            for page in (offset..fetcher.pages).step_by(STRIDE as usize) {
+                fetcher.store.write(page, &content(page))?;
             }
-            let count = BATCH.min((self.pages - first) as usize);
-            self.store.write(first, &content[..count * PAGE])?;
+        }
+        Ok(fetcher)
+    }
+
+    fn fill(&self) -> Result<(), FarError> {
+        for first in (0..self.pages).step_by(BATCH) {
+            let end = self.pages.min(first + BATCH as u64);
+            let pages: Vec<u8> = (first..end).flat_map(content).collect();
+            self.store.write(first, &pages)?;
         }
         Ok(())
     }
@@ -72,10 +92,18 @@ impl Fetcher {
     /// # Errors
     /// If a page cannot be had.
     pub fn batched(&self) -> Result<f64, FarError> {
-        let mut pages = vec![0; BATCH * PAGE];
+        self.in_batches(BATCH)
+    }
+
+    /// The same with so many pages in a batch.
+    ///
+    /// # Errors
+    /// If a page cannot be had.
+    pub fn in_batches(&self, most: usize) -> Result<f64, FarError> {
+        let mut pages = vec![0; most * PAGE];
         let begin = Instant::now();
-        for first in (0..self.pages).step_by(BATCH) {
-            let count = BATCH.min((self.pages - first) as usize);
+        for first in (0..self.pages).step_by(most) {
+            let count = most.min((self.pages - first) as usize);
             self.fetch(first, count, &mut pages)?;
         }
         Ok(begin.elapsed().as_nanos() as f64 / self.pages as f64)

@@ -3,6 +3,7 @@
 pub mod counters;
 pub mod embedded;
 mod family;
+mod figures;
 mod frames;
 pub mod metrics;
 mod mover;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use farside_wire::figures::{FIGURES, Figure, Nature};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -28,59 +28,20 @@ impl fmt::Debug for Reading {
 
 impl Collector for Reading {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let node = &self.0;
-        let (pools, connections) = node.occupancy();
-        let vitals = node.vitals();
-        for (name, help, value) in [
-            ("memory_bytes", "Memory for pages", vitals.total),
-            ("free_bytes", "Memory for pages that is free", vitals.free),
-            ("pools", "Clients that have pages here", pools as u64),
-            ("connections", "Connections", connections as u64),
-            ("draining", "Whether the node gives its pages to others", node.is_draining().into()),
-        ] {
-            let gauge = ConstGauge::new(value as i64);
-            gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
-        }
-        let counters = node.counters();
-        for (name, help, value) in [
-            ("pages_read", "Pages sent", &counters.pages_read),
-            ("pages_written", "Pages taken", &counters.pages_written),
-            ("requests", "Requests of any kind", &counters.requests),
-            (
-                "pages_missed",
-                "Pages asked for that are not here, or in another version",
-                &counters.pages_missed,
-            ),
-            (
-                "pages_refused",
-                "Pages that there was no room for, or that came late",
-                &counters.pages_refused,
-            ),
-            ("pages_damaged", "Pages that were damaged on their way here", &counters.pages_damaged),
-            (
-                "bad_messages",
-                "Connections ended because of what came over them",
-                &counters.bad_messages,
-            ),
-            (
-                "refused_connections",
-                "Connections that were one too many, or not let in",
-                &counters.refused_connections,
-            ),
-            (
-                "leases_ended",
-                "Clients whose pages were forgotten because they were gone for too long",
-                &counters.leases_ended,
-            ),
-        ] as [(&str, &str, &AtomicU64); 9]
-        {
-            let counter = ConstCounter::new(value.load(Ordering::Relaxed));
-            counter.encode(encoder.encode_descriptor(
-                name,
-                help,
-                None,
-                counter.metric_type(),
-            )?)?;
+        for (figure, value) in FIGURES.iter().zip(self.0.figures()) {
+            let Figure { name, help, nature } = figure;
+            match nature {
+                Nature::Level => {
+                    let gauge = ConstGauge::new(value as i64);
+                    let kind = gauge.metric_type();
+                    gauge.encode(encoder.encode_descriptor(name, help, None, kind)?)?;
+                }
+                Nature::Count => {
+                    let counter = ConstCounter::new(value);
+                    let kind = counter.metric_type();
+                    counter.encode(encoder.encode_descriptor(name, help, None, kind)?)?;
+                }
+            }
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::Arc;
 
 use farside_os::memory::PAGE;
+use farside_wire::figures;
 use farside_wire::frame::{
     Code, DRAINING, HEADER, Header, Kind, MOST, MOST_HEAD, RECORD, Record, of_hello, page_check,
 };
@@ -81,6 +82,10 @@ impl Session {
             }
             (Kind::Read, _) => self.read(header),
             (Kind::Free, _) => self.free(header),
+            (Kind::Stats, _) => {
+                let figures = figures::records(self.node.figures());
+                self.reply(header.reply(), &figures)
+            }
             (Kind::Ping, _) => {
                 let vitals = self.node.vitals().record();
                 self.reply(header.reply(), &[vitals])

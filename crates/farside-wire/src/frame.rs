@@ -23,6 +23,7 @@
 //! | Write | slot, version, CRC32C, 0 | one for each | none, or one for each if some were not stored | |
 //! | Free | first slot, version that younger pages are kept from, and in place of the CRC32C the number of slots | | | |
 //! | Ping | | | as of Hello | |
+//! | Stats | | | one for each [figure](crate::figures): its number in place of the slot, its value in place of the version | |
 //!
 //! The node names the epoch in its reply to Hello: it is another one for each pool it founds, so that a client knows by
 //! it whether its pages are still there. Requests of another epoch are refused. Versions of a pool's pages only grow: a
@@ -64,6 +65,8 @@ pub enum Kind {
     Free = 4,
     /// Say how you are.
     Ping = 5,
+    /// Say all that you count.
+    Stats = 6,
 }
 
 /// What became of a request or of one of its pages.
@@ -177,6 +180,7 @@ impl Kind {
             3 => Self::Write,
             4 => Self::Free,
             5 => Self::Ping,
+            6 => Self::Stats,
             _ => return None,
         })
     }
@@ -362,7 +366,7 @@ mod tests {
     }
 
     fn message() -> impl Strategy<Value = (Header, Vec<Record>)> {
-        let header = (1u8..6, 0u8..2, 0u16..8, any::<u64>(), any::<u64>(), 0..=MOST as u16);
+        let header = (1u8..7, 0u8..2, 0u16..8, any::<u64>(), any::<u64>(), 0..=MOST as u16);
         (header, prop::collection::vec(record(), 0..=MOST)).prop_map(|(header, records)| {
             let (kind, flags, code, id, epoch, pages) = header;
             let kind = Kind::decode(kind).unwrap();

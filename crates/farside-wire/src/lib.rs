@@ -1,6 +1,7 @@
 //! Message formats, framing and transports between programs, their supervisor and memory nodes.
 
 pub mod control;
+pub mod figures;
 pub mod frame;
 pub mod orders;
 pub mod pool;

@@ -1,5 +1,7 @@
 //! `farside top`: the running programs and their counters.
 
+pub mod nodes;
+
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;

@@ -219,6 +219,14 @@ b2 127.0.0.1:7001@17001 master - 0 1 2 connected 8192-16383
         assert!(layout.shards.is_empty() && layout.owners.iter().all(|owner| *owner == u16::MAX));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_text_is_too_strange(text in "([-,@:0-9a-z]{0,9} ){0,12}\n?.{0,40}") {
+            let layout = merge(&[View::parse(BEFORE, HERE), View::parse(&text, HERE)]);
+            proptest::prop_assert_eq!(layout.owners.len(), PARTS);
+        }
+    }
+
     #[test]
     fn keys_are_where_redis_says() {
         assert_eq!(KeyHash::default().then(b"123456789"), KeyHash(0x31C3));

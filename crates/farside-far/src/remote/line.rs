@@ -55,6 +55,8 @@ pub struct Reply {
     pub failure: Code,
     /// What the node said of itself, if the reply has one record.
     pub vitals: Option<Vitals>,
+    /// What the node counts, if it was asked for that.
+    pub figures: Vec<Record>,
     /// Pages that were received by another thread, one after the other.
     parked: Vec<u8>,
 }
@@ -408,6 +410,7 @@ fn reply_of(header: &Header, head: &[u8]) -> io::Result<Reply> {
     let mut reply = Reply { code, flags, epoch, ..Reply::default() };
     for (place, record) in header.records(head)?.enumerate() {
         match header.kind {
+            Kind::Stats => reply.figures.push(record),
             Kind::Hello | Kind::Ping => reply.vitals = Some(Vitals::of(record)),
             _ if record.outcome() != Code::Done => {
                 if reply.failed == 0 {

@@ -27,7 +27,7 @@ use crate::slots::{RAW_UNITS, Slots};
 use crate::troubles::Troubles;
 use crate::{FarError, FarStore, Health, Ticket};
 use peer::Peer;
-pub use peer::{Network, NodeAddress, TcpNetwork, probe};
+pub use peer::{Network, NodeAddress, TcpNetwork, probe, stats};
 use reading::Readings;
 
 /// How long things may take.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use farside_os::random;
+use farside_wire::figures::{self, Figure};
 use farside_wire::frame::{Code, DRAINING, Kind, MOST, Record, Vitals, hello};
 use farside_wire::transport::{Patience, Protection, Stream, Tcp, Tls};
 
@@ -290,6 +291,27 @@ pub fn probe(network: &dyn Network, node: &NodeAddress, timing: &Timing) -> io::
     let timing = Timing { lease_ns: 1_000_000, ..*timing };
     let (_, reply) = greet(network, node, &timing, u128::from_le_bytes(name))?;
     reply.vitals.ok_or_else(|| io::Error::other("it does not say how it is"))
+}
+
+/// Asks a node for all that it counts.
+///
+/// # Errors
+/// As [`probe`].
+pub fn stats(
+    network: &dyn Network,
+    node: &NodeAddress,
+    timing: &Timing,
+) -> io::Result<Vec<(&'static Figure, u64)>> {
+    let mut name = [0; 16];
+    random::fill(&mut name)?;
+    let timing = Timing { lease_ns: 1_000_000, ..*timing };
+    let (line, reply) = greet(network, node, &timing, u128::from_le_bytes(name))?;
+    line.open(reply.epoch);
+    let silent = |_| io::Error::other(format!("it does not say what it counts: {}", line.why()));
+    let id = line.send(Kind::Stats, &[], &[]).map_err(silent)?;
+    let until = network.now() + timing.deadline_ns;
+    let reply = line.wait(id, &mut None, until).map_err(silent)?;
+    Ok(reply.figures.into_iter().filter_map(figures::of).collect())
 }
 
 /// Connections over TCP.

@@ -3,6 +3,7 @@
 //!
 //! The client looks again and again for its answer, and so do node and partner, unless a row says otherwise.
 
+mod cluster;
 pub(super) mod echo;
 mod process;
 mod runs;
@@ -52,6 +53,8 @@ enum Section {
     Node,
     /// Programs on nodes.
     Runs,
+    /// Pages from a Redis server.
+    Cluster,
 }
 
 impl NodesArgs {
@@ -103,6 +106,9 @@ pub(crate) fn run(
     }
     if args.wants(Section::Runs) {
         runs::rows(args, shared, progress, &mut rows)?;
+    }
+    if args.wants(Section::Cluster) {
+        cluster::rows(args, shared, progress, &mut rows)?;
     }
     Ok(rows)
 }
