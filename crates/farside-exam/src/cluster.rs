@@ -203,7 +203,9 @@ impl Cluster {
 
     /// The place among the servers of one that is a primary, or is not, as the one at `port` sees it.
     pub fn find(&self, primary: bool) -> usize {
-        let roles = self.roles(self.awake().last().expect("a server answers").port);
+        // One that has just started knows of itself only.
+        let views = self.awake().map(|server| self.roles(server.port));
+        let roles = views.max_by_key(Vec::len).expect("a server answers");
         let is = |server: &Server| {
             let role = roles.iter().find(|(port, _)| *port == server.port);
             role.is_some_and(|(_, flags)| {

@@ -6,9 +6,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use farside_exam::{
-    Exam, Finished, Node, Place, Program, Random, Running, compile, farside, has_program, pick,
-    plain_only, skipped, wait_for_file,
+    Exam, Finished, Node, Place, Program, Random, Running, compile, counter_of_run, farside,
+    has_program, pick, plain_only, skipped, wait_for_file,
 };
+use farside_far::FarUrl;
 
 const TO_STOP: i32 = 125;
 
@@ -41,8 +42,10 @@ impl Churn {
 
     /// Starts it on nodes, with a quarter of its memory local, and waits until that is filled.
     fn start(&self, nodes: &[&Node], options: &str) -> Running {
-        let hosts: Vec<&str> = nodes.iter().map(|node| &node.address[..]).collect();
-        let far = format!("tcp://{}?{options}", hosts.join(","));
+        self.start_on(&url(nodes, options))
+    }
+
+    fn start_on(&self, far: &str) -> Running {
         let program = self.program.clone().env("FARSIDE_FAR", far);
         let directory = self.exam.fresh_directory(Place::Far(25));
         let mut running = self.exam.start(&program, Place::Far(25), &directory);
@@ -65,6 +68,25 @@ impl Churn {
     }
 }
 
+/// The URL of nodes, as `farside top` names it.
+fn url(nodes: &[&Node], options: &str) -> String {
+    let hosts: Vec<&str> = nodes.iter().map(|node| &node.address[..]).collect();
+    let far: FarUrl = format!("tcp://{}?{options}", hosts.join(",")).parse().expect("a URL");
+    far.to_string()
+}
+
+/// Waits until a run has made more copies than `before`, and none is lacking any more.
+fn await_repair(running: &mut Running, far: &str, before: u64) {
+    let begun = Instant::now();
+    while counter_of_run(far, "repaired_copies") <= before
+        || counter_of_run(far, "lacking_pages") > 0
+    {
+        assert!(running.is_running(), "it ended too early: {}", running.errors_so_far());
+        assert!(begun.elapsed() < Duration::from_secs(60), "never repaired");
+        pause(20);
+    }
+}
+
 fn pause(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms));
 }
@@ -78,8 +100,9 @@ fn nodes_are_killed_while_they_are_written_to() {
     let mut random = Random::new(5);
     for turn in 0..pick(3, 20) {
         let mut nodes = [Node::start("256M"), Node::start("256M")];
-        let running = churn.start(&[&nodes[0], &nodes[1]], "copies=2");
+        let mut running = churn.start(&[&nodes[0], &nodes[1]], "copies=2");
         pause(random.draw() % 400);
+        assert!(running.is_running(), "it ended before anything happened");
         nodes[turn % 2].kill();
         churn.same(&running.finish());
     }
@@ -90,14 +113,15 @@ fn one_node_after_the_other_is_killed_and_comes_back_empty() {
     if !can_run("one_node_after_the_other_is_killed_and_comes_back_empty") {
         return;
     }
-    let churn = Churn::new("nodes come back empty", "16", pick("25", "80"));
+    let churn = Churn::new("nodes come back empty", "16", pick("60", "200"));
     let mut nodes = [Node::start("256M"), Node::start("256M"), Node::start("256M")];
-    let running = churn.start(&[&nodes[0], &nodes[1], &nodes[2]], "copies=2");
+    let far = url(&[&nodes[0], &nodes[1], &nodes[2]], "copies=2");
+    let mut running = churn.start_on(&far);
     for node in &mut nodes {
+        let before = counter_of_run(&far, "repaired_copies");
         node.kill();
         *node = Node::start_at(&node.address.clone(), "256M", &[]);
-        // Long enough for a repair: the program shows whether it was.
-        pause(pick(1500, 3000));
+        await_repair(&mut running, &far, before);
     }
     churn.same(&running.finish());
 }
@@ -107,13 +131,15 @@ fn a_node_stops_and_goes_on() {
     if !can_run("a_node_stops_and_goes_on") {
         return;
     }
-    let churn = Churn::new("a node stops", "24", pick("8", "40"));
+    let churn = Churn::new("a node stops", "24", pick("40", "200"));
     let nodes = [Node::start("256M"), Node::start("256M")];
-    let running = churn.start(&[&nodes[0], &nodes[1]], "copies=2&deadline=300ms");
+    let mut running = churn.start(&[&nodes[0], &nodes[1]], "copies=2&deadline=300ms");
+    assert!(running.is_running(), "it ended before anything happened");
     nodes[1].signal(libc::SIGSTOP);
     pause(pick(2000, 10_000));
     nodes[1].signal(libc::SIGCONT);
     pause(500);
+    assert!(running.is_running(), "it ended before anything else happened");
     nodes[0].signal(libc::SIGSTOP);
     pause(pick(1000, 5000));
     nodes[0].signal(libc::SIGCONT);
@@ -272,4 +298,31 @@ fn nodes_that_cannot_be_used_are_named_before_the_program_starts() {
         assert_eq!(finished.code(), Some(code), "{far}: {}", finished.errors());
         assert!(finished.errors().contains(expected), "{far}: {}", finished.errors());
     }
+}
+
+#[test]
+fn what_a_node_counts_is_shown() {
+    if !can_run("what_a_node_counts_is_shown") {
+        return;
+    }
+    let churn = Churn::new("a node is watched", "16", "1000");
+    let mut gone = Node::start("16M");
+    gone.kill();
+    let node = Node::start("256M");
+    let running = churn.start(&[&node], "");
+    let far = format!("tcp://{},{}", node.address, gone.address);
+    let top = |option: &str| {
+        let output = Command::new(farside()).args(["top", option, "--node", &far]).output();
+        String::from_utf8(output.expect("farside top runs").stdout).expect("it is text")
+    };
+    let nodes: serde_json::Value = serde_json::from_str(&top("--json")).expect("valid JSON");
+    let figures = &nodes[0]["figures"];
+    let figure = |name: &str| figures[name].as_u64().unwrap_or_else(|| panic!("{name}: {nodes}"));
+    assert_eq!(figure("memory_bytes"), 256 << 20);
+    assert!(figure("free_bytes") < 256 << 20 && figure("pages_written") > 0, "{nodes}");
+    assert!(nodes[1]["error"].is_string(), "{nodes}");
+    let table = top("--once");
+    assert!(table.contains("serving") && table.contains("256 MiB"), "{table}");
+    running.signal(libc::SIGKILL);
+    running.finish();
 }
