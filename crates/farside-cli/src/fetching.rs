@@ -87,23 +87,35 @@ impl Fetcher {
         Ok(took)
     }
 
+    /// Nanoseconds that a page takes if all are fetched, and `most` are on their way at any time: a half of them is sent
+    /// for while the other half arrives.
+    ///
+    /// # Errors
+    /// If a page cannot be had.
+    pub fn in_flight(&self, most: u32) -> Result<f64, FarError> {
+        let half = most / 2;
+        let mut pages = vec![0; half as usize * PAGE];
+        let begin = Instant::now();
+        let mut ahead = self.store.begin_read(0, half)?;
+        let mut count = 0;
+        for first in (u64::from(half)..=self.pages - u64::from(half)).step_by(half as usize) {
+            let next = self.store.begin_read(first, half)?;
+            self.store.finish_read(std::mem::replace(&mut ahead, next), &mut pages)?;
+            count += half;
+        }
+        self.store.finish_read(ahead, &mut pages)?;
+        Ok(begin.elapsed().as_nanos() as f64 / f64::from(count + half))
+    }
+
     /// Nanoseconds that a page takes if all are fetched in batches.
     ///
     /// # Errors
     /// If a page cannot be had.
     pub fn batched(&self) -> Result<f64, FarError> {
-        self.in_batches(BATCH)
-    }
-
-    /// The same with so many pages in a batch.
-    ///
-    /// # Errors
-    /// If a page cannot be had.
-    pub fn in_batches(&self, most: usize) -> Result<f64, FarError> {
-        let mut pages = vec![0; most * PAGE];
+        let mut pages = vec![0; BATCH * PAGE];
         let begin = Instant::now();
-        for first in (0..self.pages).step_by(most) {
-            let count = most.min((self.pages - first) as usize);
+        for first in (0..self.pages).step_by(BATCH) {
+            let count = BATCH.min((self.pages - first) as usize);
             self.fetch(first, count, &mut pages)?;
         }
         Ok(begin.elapsed().as_nanos() as f64 / self.pages as f64)

@@ -140,7 +140,7 @@ pub(super) fn rows(
     let (mut ours, mut partner) = (Vec::new(), Vec::new());
     for round in 1..=shared.repetitions {
         progress.say(of("pages from redis", round, shared));
-        let ns = client.in_batches(IN_FLIGHT as usize).map_err(far)?;
+        let ns = client.in_flight(IN_FLIGHT).map_err(far)?;
         ours.push(ns);
         partner.push(1e9 / server.gets(pages.max(args.exchanges))?);
     }
