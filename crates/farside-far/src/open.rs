@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use farside_wire::transport::Protection;
 
 use crate::remote::{Cluster, TcpNetwork};
-use crate::{Embedded, FarError, FarStore, FarUrl, Remote, Unresolved};
+use crate::{Embedded, FarError, FarStore, FarUrl, File, Remote, Unresolved};
 
 /// A far store that is about to be opened: all that can be wrong with how it was described has been found.
 pub struct Opening {
@@ -21,7 +21,7 @@ pub struct Opening {
 pub fn open(url: FarUrl, protection: Protection) -> Result<Opening, Unresolved> {
     let cluster = match &url {
         FarUrl::Nodes(nodes) => Some(nodes.resolve(true)?),
-        FarUrl::Embedded { .. } => None,
+        FarUrl::Embedded { .. } | FarUrl::File(_) => None,
     };
     Ok(Opening { url, cluster, protection })
 }
@@ -32,12 +32,13 @@ impl Opening {
     /// # Errors
     /// If it cannot be had.
     pub fn connect(self, link: OwnedFd, pages: u64) -> Result<Box<dyn FarStore>, FarError> {
-        match self.cluster {
-            Some(cluster) => {
+        match (&self.url, self.cluster) {
+            (_, Some(cluster)) => {
                 let network = Box::new(TcpNetwork { protection: self.protection });
                 Ok(Box::new(Remote::connect(link, &cluster, network, pages)?))
             }
-            None => Ok(Box::new(Embedded::connect(link, &self.url, pages)?)),
+            (FarUrl::File(file), None) => Ok(Box::new(File::connect(link, file, pages)?)),
+            (url, None) => Ok(Box::new(Embedded::connect(link, url, pages)?)),
         }
     }
 }
