@@ -1,18 +1,18 @@
-//! Fetching pages from memory nodes without a program, to see how long that takes.
+//! Fetching pages from far memory without a program, to see how long that takes.
 
 use std::time::Instant;
 
 use farside_far::remote::{Cluster, TcpNetwork};
-use farside_far::{FarError, FarStore, Remote};
+use farside_far::{FarError, FarStore, File, FileUrl, Remote};
 use farside_os::memory::PAGE;
 use farside_wire::transport::Protection;
 
 /// Pages in one request.
 pub const BATCH: usize = 64;
 
-/// A client of some nodes, and pages it has stored there.
+/// A client of some far memory, and pages it has stored there.
 pub struct Fetcher {
-    store: Remote,
+    store: Box<dyn FarStore>,
     pages: u64,
 }
 
@@ -23,7 +23,18 @@ impl Fetcher {
     /// If a node cannot be reached, or has no room.
     pub fn new(cluster: &Cluster, protection: Protection, pages: u32) -> Result<Self, FarError> {
         let network = Box::new(TcpNetwork { protection });
-        let store = Remote::alone(cluster, network, pages.into())?;
+        Self::of(Box::new(Remote::alone(cluster, network, pages.into())?), pages)
+    }
+
+    /// Stores so many pages in a file.
+    ///
+    /// # Errors
+    /// If there can be none, or it has no room.
+    pub fn in_file(url: &FileUrl, pages: u32) -> Result<Self, FarError> {
+        Self::of(Box::new(File::alone(url, pages.into())?), pages)
+    }
+
+    fn of(store: Box<dyn FarStore>, pages: u32) -> Result<Self, FarError> {
         let fetcher = Self { store, pages: pages.into() };
         fetcher.fill()?;
         Ok(fetcher)

@@ -1,9 +1,9 @@
-//! `farside doctor --far`: how long pages take from and to memory nodes, and what to expect of that.
+//! `farside doctor --far`: how long pages take from and to memory nodes or a file, and what to expect of that.
 
 use std::path::Path as FilePath;
 
-use farside_far::FarUrl;
-use farside_far::remote::Cluster;
+use farside_far::remote::{Cluster, NodeAddress};
+use farside_far::{FarError, FarUrl, NodesUrl};
 use farside_os::memory::PAGE;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::run::{nanoseconds, reach};
 const PAGES: u32 = 8192;
 const FETCHES: u32 = 5000;
 
-/// What was measured of a node.
+/// What was measured of a node, or a file.
 #[derive(Clone, Debug, Serialize)]
 struct Path {
     node: String,
@@ -43,20 +43,21 @@ struct Findings {
     slowdowns: Vec<(String, f64)>,
 }
 
-/// Measures the way to the nodes, and says what it means for the program of a trace.
+/// Measures the way to the nodes, or the file, and says what it means for the program of a trace.
 ///
 /// # Errors
-/// If there are no nodes, one cannot be used, or the trace cannot be read.
+/// If there are neither nodes nor a file, one cannot be used, or the trace cannot be read.
 pub fn measure(options: &Options, trace: Option<&FilePath>, json: bool) -> Result<String, Failure> {
-    let FarUrl::Nodes(nodes) = reach(options)? else {
-        return Err(Failure::usage("--far: name memory nodes, such as tcp://host:port"));
+    let paths = match reach(options)? {
+        FarUrl::Nodes(nodes) => paths(&nodes, options)?,
+        FarUrl::File(file) => {
+            vec![path(file.path.display().to_string(), || Fetcher::in_file(&file, PAGES))?]
+        }
+        FarUrl::Embedded { .. } => {
+            let what = "--far: name memory nodes, such as tcp://host:port, or a file, such as file:/var/tmp";
+            return Err(Failure::usage(what));
+        }
     };
-    let cluster = nodes.resolve(true).map_err(|error| Failure::usage(error.to_string()))?;
-    let mut paths = Vec::new();
-    for node in &cluster.nodes {
-        let alone = Cluster { nodes: vec![node.clone()], copies: 1, ..cluster.clone() };
-        paths.push(path(&alone, options)?);
-    }
     // A page comes from any of them.
     let mean = |of: fn(&Path) -> f64| paths.iter().map(of).sum::<f64>() / paths.len() as f64;
     let latency = mean(|path| path.p50_ns - path.batched_ns).max(1.0);
@@ -71,12 +72,24 @@ pub fn measure(options: &Options, trace: Option<&FilePath>, json: bool) -> Resul
     Ok(describe(&findings))
 }
 
-fn path(cluster: &Cluster, options: &Options) -> Result<Path, Failure> {
-    let node = cluster.nodes.first().map(|node| node.address.to_string()).unwrap_or_default();
-    let failed = |error| Failure::own(format!("memory node {node}: {error}"));
+/// Measures each of several nodes by itself.
+fn paths(nodes: &NodesUrl, options: &Options) -> Result<Vec<Path>, Failure> {
+    let cluster = nodes.resolve(true).map_err(|error| Failure::usage(error.to_string()))?;
     let protection =
         options.credentials.read().map_err(|error| Failure::usage(error.to_string()))?;
-    let fetcher = Fetcher::new(cluster, protection, PAGES).map_err(failed)?;
+    let measure = |node: &NodeAddress| {
+        let alone = Cluster { nodes: vec![node.clone()], copies: 1, ..cluster.clone() };
+        path(node.address.to_string(), || Fetcher::new(&alone, protection.clone(), PAGES))
+    };
+    cluster.nodes.iter().map(measure).collect()
+}
+
+fn path(
+    name: String,
+    fetcher: impl FnOnce() -> Result<Fetcher, FarError>,
+) -> Result<Path, Failure> {
+    let failed = |error| Failure::own(format!("far memory at {name}: {error}"));
+    let fetcher = fetcher().map_err(failed)?;
     let batched_ns = fetcher.batched().map_err(failed)?;
     let mut took = fetcher.single(FETCHES).map_err(failed)?;
     took.sort_by(f64::total_cmp);
@@ -89,7 +102,7 @@ fn path(cluster: &Cluster, options: &Options) -> Result<Path, Failure> {
         batched_ns,
         bits_per_second: PAGE as f64 * 8e9 / batched_ns,
         batch_gain: quantile(0.5) / batched_ns,
-        node: node.clone(),
+        node: name.clone(),
     })
 }
 

@@ -6,7 +6,7 @@ mod size;
 use std::path::PathBuf;
 
 use farside_far::remote::MOST_NODES;
-use farside_far::{FarUrl, NodesUrl};
+use farside_far::{FarUrl, FileUrl, NodesUrl};
 use farside_pager::Recording;
 use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
 use farside_policy::{prefetch, replacement};
@@ -153,6 +153,9 @@ fn with_seal(far: FarUrl, given: Option<&Given>) -> Result<FarUrl, Failure> {
         (FarUrl::Nodes(nodes), Some(_)) => {
             Ok(FarUrl::Nodes(NodesUrl { seal: Some(switch(given)?), ..nodes }))
         }
+        (FarUrl::File(file), Some(_)) => {
+            Ok(FarUrl::File(FileUrl { seal: switch(given)?, ..file }))
+        }
         (far, _) => Ok(far),
     }
 }
@@ -169,6 +172,9 @@ fn with_copies(far: FarUrl, given: Option<&Given>) -> Result<FarUrl, Failure> {
         FarUrl::Nodes(nodes) => Ok(FarUrl::Nodes(NodesUrl { copies, ..nodes })),
         FarUrl::Embedded { .. } if copies > 1 => {
             Err(given.refuse("the embedded node keeps one copy; name several nodes with --far"))
+        }
+        FarUrl::File(_) if copies > 1 => {
+            Err(given.refuse("a file keeps one copy; name several nodes with --far"))
         }
         far => Ok(far),
     }
