@@ -153,9 +153,7 @@ fn with_seal(far: FarUrl, given: Option<&Given>) -> Result<FarUrl, Failure> {
         (FarUrl::Nodes(nodes), Some(_)) => {
             Ok(FarUrl::Nodes(NodesUrl { seal: Some(switch(given)?), ..nodes }))
         }
-        (FarUrl::File(file), Some(_)) => {
-            Ok(FarUrl::File(FileUrl { seal: switch(given)?, ..file }))
-        }
+        (FarUrl::File(file), Some(_)) => Ok(FarUrl::File(FileUrl { seal: switch(given)?, ..file })),
         (far, _) => Ok(far),
     }
 }

@@ -53,7 +53,7 @@ fn a_program_on_a_file_is_as_if_nothing_had_happened() {
     if !can_run("a_program_on_a_file_is_as_if_nothing_had_happened") {
         return;
     }
-    let churn = Churn::new("on a file", "24", pick("6", "40"));
+    let churn = Churn::new("on a file", "24", pick("3", "40"));
     let storage = Storage::new();
     for options in ["size=64M", "size=64M&seal=yes", "size=64M&ring=no", "size=64M&depth=1"] {
         churn.same(&start(&churn, storage.far(options)).finish());
