@@ -105,7 +105,8 @@ struct RunArguments {
     #[arg(long, value_name = "SIZE|PERCENT")]
     local: Option<String>,
     /// Where far pages lie: embedded:[latency=5us,...]; tcp://HOST[:PORT] of a `farside node`, and if given several
-    /// times, pages are spread over the nodes; or redis://HOST[:PORT] of a Redis or Valkey cluster.
+    /// times, pages are spread over the nodes; redis://HOST[:PORT] of a Redis or Valkey cluster; or file:PATH[?size=64G]
+    /// for a file on this machine.
     #[arg(long, value_name = "URL")]
     far: Vec<String>,
     /// How many memory nodes keep each page.
@@ -114,8 +115,8 @@ struct RunArguments {
     /// Let pages travel to other machines unprotected.
     #[arg(long)]
     insecure: bool,
-    /// Encrypt pages before they leave, so that memory nodes cannot read them; without this, that is done if a node is
-    /// not on this machine.
+    /// Encrypt pages before they leave, so that memory nodes, or who reads the storage that a file is on, cannot read them;
+    /// without this, that is done if a node is not on this machine.
     #[arg(long, value_name = "yes|no", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
     seal: Option<String>,
     #[command(flatten)]
@@ -194,7 +195,10 @@ fn run_help() -> String {
          tcp://HOST[:PORT],...[?copies=N&seal=yes&deadline=1s&patience=30s&lease=10s&hedge=10ms&spin=50us]\n                 \
          memory nodes, each a `farside node`; pages are spread over them\n  \
          redis://HOST[:PORT],...[?replicas=N&user=NAME&seal=yes&profile=strict&lease=600s&...], or rediss://... for TLS\n                 \
-         a Redis or Valkey cluster that keeps to the strict profile; see the operators' guide\n\n\
+         a Redis or Valkey cluster that keeps to the strict profile; see the operators' guide\n  \
+         file:PATH[?size=64G&seal=yes&depth=64&ring=no]\n                 \
+         a file of at most that size (default: half of what is free) for each program, in that\n                 \
+         directory, or where that file would be; it has no name, and ends with the program\n\n\
          Replacement policies:\n{}\n\
          Prefetchers:\n{}\n\
          Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR,\n\
@@ -251,7 +255,7 @@ struct DoctorArguments {
     /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
-    /// Measure the way to these memory nodes instead: how long a page takes, and how many come at once.
+    /// Measure the way to these memory nodes, or this file, instead: how long a page takes, and how many come at once.
     #[arg(long, value_name = "URL")]
     far: Vec<String>,
     /// Say what that means for the program of this trace.

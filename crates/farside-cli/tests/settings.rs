@@ -92,6 +92,20 @@ fn nothing_given_means_the_documented_defaults() {
 }
 
 #[test]
+fn whether_pages_are_sealed_is_said_in_the_url_or_beside_it() {
+    for (text, seal) in [
+        ("far = 'file:/tmp?seal=yes'", true),
+        ("far = 'file:/tmp?seal=yes'\nseal = false", false),
+        ("far = 'file:/tmp'\nseal = true\ncopies = 1", true),
+        ("far = 'file:/tmp'", false),
+    ] {
+        let options = Options::from_layer(&from_toml(text).unwrap()).unwrap();
+        let FarUrl::File(file) = options.far else { panic!("{text}") };
+        assert_eq!(file.seal, seal, "{text}");
+    }
+}
+
+#[test]
 fn errors_in_a_file_name_its_line() {
     for (text, line, words) in [
         ("quiet = true\nlocl = '1G'\n", 2, "no setting \"locl\""),

@@ -28,6 +28,9 @@ fn bad_command_lines_end_with_code_2() {
         (vec!["run", "--far", "tcp://h?colour=red", "true"], vec!["colour", "copies"]),
         (vec!["run", "--far", "tcp://h", "--copies", "2", "true"], vec!["--copies 2", "only 1"]),
         (vec!["run", "--copies", "2", "true"], vec!["--copies 2", "--far"]),
+        (vec!["run", "--far", "file:/tmp", "--copies", "2", "true"], vec!["--copies 2", "a file"]),
+        (vec!["run", "--far", "file:/tmp?size=big", "true"], vec!["size", "64G"]),
+        (vec!["run", "--far", "file:", "true"], vec!["path"]),
         (vec!["run", "--far", "tcp://h", "--far", "embedded:", "true"], vec!["tcp://"]),
         (
             vec!["run", "--far", "tcp://127.0.0.1", "--psk", "/no/such/file", "true"],

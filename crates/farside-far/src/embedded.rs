@@ -362,7 +362,7 @@ impl Mover for Embedded {
         else {
             // What is stored stays what is stored.
             if fresh {
-                self.slots.recycle(&blocks(block, run).collect::<Vec<_>>());
+                self.slots.give_back(&blocks(block, run).collect::<Vec<_>>());
             }
             return Ok(None);
         };

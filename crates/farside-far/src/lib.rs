@@ -1,6 +1,7 @@
 //! The far store: the client side of one or more memory nodes.
 
 mod embedded;
+pub mod file;
 mod keeper;
 mod link;
 mod moving;
@@ -15,8 +16,11 @@ mod troubles;
 mod url;
 
 pub use embedded::Embedded;
+pub use file::File;
 pub use link::Link;
 pub use open::{BadStore, Opening, open};
 pub use remote::Remote;
 pub use store::{FarError, FarStore, Health, Moved, Mover, Order, Ticket};
-pub use url::{BadUrl, Compression, FarUrl, NodesUrl, PORT, RedisUrl, Unresolved, nanoseconds};
+pub use url::{
+    BadUrl, Compression, FarUrl, FileUrl, NodesUrl, PORT, RedisUrl, Unresolved, nanoseconds,
+};

@@ -7,12 +7,14 @@ use thiserror::Error;
 
 use crate::redis::{Redis, RedisCluster};
 use crate::remote::{Cluster, TcpNetwork};
-use crate::{Embedded, FarError, FarStore, FarUrl, Remote, Unresolved};
+use crate::{Embedded, FarError, FarStore, FarUrl, File, FileUrl, Remote, Unresolved};
 
 /// A far store that is about to be opened: all that can be wrong with how it was described has been found.
 pub enum Opening {
     /// The embedded node.
     Embedded(FarUrl),
+    /// A file.
+    File(FileUrl),
     /// Nodes across a network.
     Nodes(Cluster, TcpNetwork),
     /// A cluster that speaks Redis's protocol.
@@ -38,6 +40,7 @@ pub enum BadStore {
 pub fn open(url: &FarUrl, files: &Files, insecure: bool) -> Result<Opening, BadStore> {
     Ok(match url {
         FarUrl::Embedded { .. } => Opening::Embedded(url.clone()),
+        FarUrl::File(file) => Opening::File(file.clone()),
         FarUrl::Nodes(nodes) => {
             let protection = files.read()?;
             let cluster = nodes.resolve(insecure || protection.is_some())?;
@@ -59,6 +62,7 @@ impl Opening {
     pub fn connect(self, link: OwnedFd, pages: u64) -> Result<Box<dyn FarStore>, FarError> {
         Ok(match self {
             Self::Embedded(url) => Box::new(Embedded::connect(link, &url, pages)?),
+            Self::File(url) => Box::new(File::connect(link, &url, pages)?),
             Self::Nodes(cluster, network) => {
                 Box::new(Remote::connect(link, &cluster, Box::new(network), pages)?)
             }

@@ -21,6 +21,9 @@ pub const RAW_UNITS: u32 = (PAGE / UNIT) as u32;
 /// lie side by side.
 const REUSE_FROM: usize = 1024;
 
+/// Most blocks without users that are found at once.
+const MOST_FOUND: usize = 4096;
+
 /// The tables of one process.
 pub struct Slots {
     pages: u64,
@@ -28,6 +31,8 @@ pub struct Slots {
     map_file: Mutex<Option<OwnedFd>>,
     refs: &'static [AtomicU16],
     next: &'static AtomicU64,
+    /// Units from this one on are not there.
+    end: u64,
     free: Mutex<[Vec<u32>; 4]>,
     held: AtomicU64,
     /// One more than the highest page ever mapped.
@@ -70,11 +75,18 @@ impl Slots {
             map_file: Mutex::new(Some(map)),
             refs,
             next,
+            end: MAX_UNITS,
             free: Mutex::new([const { Vec::new() }; 4]),
             held: AtomicU64::new(0),
             high: AtomicU64::new(0),
             pending: Mutex::new(None),
         })
+    }
+
+    /// As many uncompressed pages at most can be stored, whose blocks are found again when the processes that used them
+    /// are gone: nobody but their users may touch them.
+    pub fn bound(&mut self, pages: u64) {
+        self.end = pages.saturating_add(1).saturating_mul(RAW_UNITS.into()).min(MAX_UNITS);
     }
 
     fn entry(&self, page: u64) -> &AtomicU32 {
@@ -115,16 +127,18 @@ impl Slots {
         {
             return Ok((block, 1));
         }
-        let want = u64::from(count * units);
-        let unit = self.next.fetch_add(want, Ordering::AcqRel);
-        if unit + want > MAX_UNITS {
-            self.next.fetch_sub(want, Ordering::AcqRel);
-            return self.reuse(units, 0).map(|block| (block, 1)).ok_or(FarError::Full);
-        }
-        for i in 0..u64::from(count) {
+        let fitting =
+            |next: u64| (self.end.saturating_sub(next) / u64::from(units)).min(count.into());
+        let take = |next| Some(next + fitting(next) * u64::from(units)).filter(|end| *end > next);
+        let Ok(unit) = self.next.fetch_update(Ordering::AcqRel, Ordering::Acquire, take) else {
+            let used = self.reuse(units, 0).or_else(|| self.find_left(units));
+            return used.map(|block| (block, 1)).ok_or(FarError::Full);
+        };
+        let count = fitting(unit);
+        for i in 0..count {
             self.refs[(unit + i * u64::from(units)) as usize].store(1, Ordering::Release);
         }
-        Ok((Block { unit: unit as u32, units }, count))
+        Ok((Block { unit: unit as u32, units }, count as u32))
     }
 
     /// Finds slots for pages; says which of them nobody had before. Those lie side by side.
@@ -157,10 +171,50 @@ impl Slots {
     fn reuse(&self, units: u32, least: usize) -> Option<Block> {
         let mut free = self.lock_free();
         let list = &mut free[units as usize - 1];
-        let unit = if list.len() > least { list.pop() } else { None }?;
+        while list.len() > least {
+            let block = Block { unit: list.pop()?, units };
+            // Another process may have found it meanwhile.
+            if self.seize(block) {
+                return Some(block);
+            }
+        }
+        None
+    }
+
+    /// Becomes the only user of a block that has none; false if it has.
+    fn seize(&self, block: Block) -> bool {
+        let users = &self.refs[block.unit as usize];
+        users.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Takes a block that nobody uses, whoever freed it: of a store that is bounded, where all blocks are as long.
+    fn find_left(&self, units: u32) -> Option<Block> {
+        if self.end == MAX_UNITS || units != RAW_UNITS {
+            return None;
+        }
+        let mut free = self.lock_free();
+        let list = &mut free[units as usize - 1];
+        let end = self.next.load(Ordering::Acquire).min(self.end) as u32;
+        let unused = |unit: &u32| self.refs[*unit as usize].load(Ordering::Acquire) == 0;
+        list.extend((RAW_UNITS..end).step_by(RAW_UNITS as usize).filter(unused).take(MOST_FOUND));
+        list.reverse();
         drop(free);
-        self.refs[unit as usize].store(1, Ordering::Release);
-        Some(Block { unit, units })
+        self.reuse(units, 0)
+    }
+
+    /// Of blocks that nobody uses, those that nobody else has found yet; the caller is their only user until it
+    /// [gives them back](Self::give_back).
+    pub fn seize_all(&self, mut blocks: Vec<Block>) -> Vec<Block> {
+        blocks.retain(|block| self.seize(*block));
+        blocks
+    }
+
+    /// Makes blocks available again that no page was ever said to lie in.
+    pub fn give_back(&self, blocks: &[Block]) {
+        for block in blocks {
+            self.refs[block.unit as usize].store(0, Ordering::Release);
+        }
+        self.recycle(blocks);
     }
 
     /// Says that `page` now lies in `block`, and frees the block it had before.
@@ -299,5 +353,31 @@ mod tests {
         assert_eq!(slots.allocate_run(3, RAW_UNITS), Ok((freed[0], 1)));
         assert_eq!(slots.allocate_run(1, RAW_UNITS), Ok((freed[1], 1)));
         assert_eq!(slots.allocate_run(1, RAW_UNITS), Err(FarError::Full));
+    }
+
+    #[test]
+    fn what_a_process_left_behind_is_found_when_there_is_nothing_else() {
+        let refs = memory::anonymous_file(c"refs", REFS_BYTES).unwrap();
+        let tables = || {
+            let map = memory::anonymous_file(c"map", map_len(100) as u64).unwrap();
+            let mut slots = Slots::new(100, refs.as_fd(), map).unwrap();
+            slots.bound(10);
+            slots
+        };
+        let (gone, other) = (tables(), tables());
+        let (first, run) = gone.allocate_run(10, RAW_UNITS).unwrap();
+        assert_eq!(run, 10);
+        for i in 0..10 {
+            gone.set(i, Block { unit: first.unit + i as u32 * RAW_UNITS, ..first });
+        }
+        assert_eq!(other.allocate_run(1, RAW_UNITS), Err(FarError::Full));
+        let freed: Vec<Block> = [7, 3].into_iter().filter_map(|page| gone.clear(page)).collect();
+        let lower = Block { unit: first.unit + 3 * RAW_UNITS, ..first };
+        assert_eq!(other.allocate_run(5, RAW_UNITS), Ok((lower, 1)));
+        // Who freed it has no right to it any more.
+        gone.recycle(&freed);
+        assert_eq!(gone.allocate_run(1, RAW_UNITS), Ok((freed[0], 1)));
+        assert_eq!(gone.allocate_run(1, RAW_UNITS), Err(FarError::Full));
+        assert_eq!(other.allocate_run(1, RAW_UNITS), Err(FarError::Full));
     }
 }

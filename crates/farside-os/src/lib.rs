@@ -12,8 +12,10 @@ pub mod probe;
 pub mod random;
 pub mod socket;
 pub mod space;
+pub mod storage;
 pub mod stream;
 pub mod thread;
+pub mod uring;
 pub mod userfault;
 
 pub use error::{OsError, Result, last_errno};

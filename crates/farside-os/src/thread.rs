@@ -22,13 +22,17 @@ pub fn id() -> u32 {
     (unsafe { libc::syscall(libc::SYS_gettid) }) as u32
 }
 
-/// Kernel ids of this process's threads whose names do not begin with `prefix`.
+/// How the kernel names threads that it makes in a process to carry out requests of its rings.
+const RING_WORKER: &[u8] = b"iou-";
+
+/// Kernel ids of this process's threads whose names do not begin with `prefix`. Those that the kernel makes for rings run no
+/// code of the process, and are none of them.
 pub fn all_but(prefix: &[u8]) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     ids.filter(|id: &u32| {
         let name = std::fs::read(format!("/proc/self/task/{id}/comm"));
-        name.is_ok_and(|name| !name.starts_with(prefix))
+        name.is_ok_and(|name| !name.starts_with(prefix) && !name.starts_with(RING_WORKER))
     })
     .collect()
 }

@@ -1,10 +1,11 @@
-//! `farside doctor --far`: how long pages take from and to memory nodes, and what to expect of that.
+//! `farside doctor --far`: how long pages take from and to memory nodes or a file, and what to expect of that.
 
 use std::path::Path as FilePath;
 
+use farside_far::file::check;
 use farside_far::redis::{Redis, RedisCluster, forget_pool};
 use farside_far::remote::{Cluster, NodeAddress, TcpNetwork};
-use farside_far::{FarError, FarStore, Opening, Remote, open};
+use farside_far::{FarError, FarStore, File, Opening, Remote, open};
 use farside_os::memory::PAGE;
 use serde::Serialize;
 
@@ -18,7 +19,7 @@ use crate::run::{describe_finding, examine, nanoseconds};
 const PAGES: u32 = 8192;
 const FETCHES: u32 = 5000;
 
-/// What was measured of a node.
+/// What was measured of a node, or a file.
 #[derive(Clone, Debug, Serialize)]
 struct Path {
     node: String,
@@ -89,9 +90,16 @@ pub fn measure(
             };
             (measured, deviations)
         }
+        Opening::File(url) => {
+            let url = check(&url).map_err(|error| Failure::own(error.to_string()))?;
+            let place = url.path.display().to_string();
+            let measured = path(&place, || Ok(Box::new(File::alone(&url, PAGES.into())?)));
+            (vec![measured?], Vec::new())
+        }
         Opening::Embedded(_) => {
             return Err(Failure::usage(
-                "--far: name memory nodes, such as tcp://host:port, or a cluster, such as redis://host:port",
+                "--far: name memory nodes, such as tcp://host:port, a cluster, such as redis://host:port, or a file, \
+                 such as file:/var/tmp",
             ));
         }
     };

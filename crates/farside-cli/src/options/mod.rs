@@ -6,7 +6,7 @@ mod size;
 use std::path::PathBuf;
 
 use farside_far::remote::MOST_NODES;
-use farside_far::{FarUrl, NodesUrl, RedisUrl};
+use farside_far::{FarUrl, FileUrl, NodesUrl, RedisUrl};
 use farside_pager::Recording;
 use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
 use farside_policy::{prefetch, replacement};
@@ -157,6 +157,7 @@ fn with_seal(far: FarUrl, given: Option<&Given>) -> Result<FarUrl, Failure> {
         (FarUrl::Redis(cluster), Some(_)) => {
             Ok(FarUrl::Redis(RedisUrl { seal: Some(switch(given)?), ..cluster }))
         }
+        (FarUrl::File(file), Some(_)) => Ok(FarUrl::File(FileUrl { seal: switch(given)?, ..file })),
         (far, _) => Ok(far),
     }
 }
@@ -177,6 +178,9 @@ fn with_copies(far: FarUrl, given: Option<&Given>) -> Result<FarUrl, Failure> {
         FarUrl::Redis(_) if copies > 1 => Err(given.refuse(
             "a cluster keeps as many copies as it has replicas; ask for more with ?replicas=N",
         )),
+        FarUrl::File(_) if copies > 1 => {
+            Err(given.refuse("a file keeps one copy; name several nodes with --far"))
+        }
         far => Ok(far),
     }
 }

@@ -1,5 +1,6 @@
 //! Finding the far memory of a run before the program starts, and cleaning up what it left there.
 
+use farside_far::file::check;
 use farside_far::redis::{Finding, RedisCluster, check_profile, forget_pool};
 use farside_far::remote::{TcpNetwork, probe};
 use farside_far::{FarUrl, Opening, open};
@@ -8,11 +9,11 @@ use super::complain;
 use crate::Failure;
 use crate::options::Options;
 
-/// Far memory by addresses, which the program need not look up, and reaches.
+/// Far memory by addresses, or by a path from the root, which the program need not look up, and reaches.
 ///
 /// # Errors
-/// If a node has no address, cannot be reached, is not whom we take, or would get pages unprotected; or a cluster may
-/// lose pages.
+/// If a node has no address, cannot be reached, is not whom we take, or would get pages unprotected; a cluster may
+/// lose pages; or a file cannot be made, or has no room.
 pub fn reach(options: &Options) -> Result<FarUrl, Failure> {
     let opening = open(&options.far, &options.credentials, options.insecure)
         .map_err(|error| Failure::usage(error.to_string()))?;
@@ -40,6 +41,10 @@ pub fn reach(options: &Options) -> Result<FarUrl, Failure> {
                 )));
             }
             Ok(FarUrl::Redis(url.clone().settled(&cluster)))
+        }
+        (FarUrl::File(file), _) => {
+            let failed = |error| Failure::own(format!("cannot keep far memory in a file: {error}"));
+            check(file).map(FarUrl::File).map_err(failed)
         }
         (far, _) => Ok(far.clone()),
     }

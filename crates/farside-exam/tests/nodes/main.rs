@@ -1,4 +1,6 @@
-//! Programs on memory nodes that are killed, stopped, emptied and filled.
+//! Programs on memory nodes that are killed, stopped, emptied and filled, and on files.
+
+mod file;
 
 use std::io::Write;
 use std::net::TcpStream;

@@ -133,7 +133,7 @@ impl Remote {
             if nodes == 0 {
                 // What the page held before is still there, if it was stored.
                 if fresh {
-                    self.slots.recycle(&[block]);
+                    self.slots.give_back(&[block]);
                 }
                 continue;
             }

@@ -1,5 +1,7 @@
-//! Far-store URLs: `embedded:latency=5us,bandwidth=25gbit,compress=lz4`, `tcp://host:port,host:port?copies=2`.
+//! Far-store URLs: `embedded:latency=5us,bandwidth=25gbit,compress=lz4`, `tcp://host:port,host:port?copies=2`,
+//! `file:/path?size=64G`.
 
+mod file;
 mod redis;
 mod tcp;
 
@@ -8,6 +10,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+pub use file::FileUrl;
 pub use redis::RedisUrl;
 pub use tcp::{NodesUrl, PORT, Unresolved};
 
@@ -37,6 +40,8 @@ pub enum FarUrl {
     Nodes(NodesUrl),
     /// A cluster that speaks Redis's protocol.
     Redis(RedisUrl),
+    /// A file.
+    File(FileUrl),
 }
 
 impl Default for FarUrl {
@@ -51,7 +56,7 @@ pub enum BadUrl {
     /// Unknown scheme.
     #[error(
         "no far store is called {0:?}; there are: embedded:[latency=5us,bandwidth=25gbit,compress=lz4], \
-         tcp://HOST[:PORT],...[?copies=2] and redis://HOST[:PORT],...[?replicas=1]"
+         tcp://HOST[:PORT],...[?copies=2], redis://HOST[:PORT],...[?replicas=1] and file:PATH[?size=64G]"
     )]
     Scheme(String),
     /// Unknown option.
@@ -68,6 +73,14 @@ pub enum BadUrl {
          and lease"
     )]
     RedisOption(String),
+    /// Unknown option of a file.
+    #[error("a file has no option {0:?}; it has size, seal, depth and ring")]
+    FileOption(String),
+    /// No path, or none that could be one.
+    #[error(
+        "{0:?} is no path of a file or directory; a space in it is %20, a question mark %3F, a percent sign %25"
+    )]
+    Path(String),
     /// No host, or none that could be one.
     #[error("{0:?} is no host and port of a memory node")]
     Host(String),
@@ -113,6 +126,9 @@ impl FarUrl {
         }
         if text.starts_with("redis://") || text.starts_with("rediss://") {
             return text.parse().map(FarUrl::Redis);
+        }
+        if let Some(rest) = text.strip_prefix("file:") {
+            return rest.parse().map(FarUrl::File);
         }
         let (scheme, options) = text.split_once(':').unwrap_or((text, ""));
         if scheme != "embedded" {
@@ -166,6 +182,14 @@ fn parse_compression(value: &str) -> Result<Compression, BadUrl> {
     }
 }
 
+fn yes_or_no(option: &'static str, value: &str) -> Result<bool, BadUrl> {
+    match value {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err(BadUrl::Value { option, value: value.into(), expected: "yes or no" }),
+    }
+}
+
 fn scaled(text: &str, units: &[(&str, f64)]) -> Option<u64> {
     let split = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (number, unit) = text.split_at(split);
@@ -183,6 +207,7 @@ impl fmt::Display for FarUrl {
             }
             FarUrl::Nodes(nodes) => return nodes.fmt(f),
             FarUrl::Redis(cluster) => return cluster.fmt(f),
+            FarUrl::File(file) => return file.fmt(f),
         };
         let mut separator = "";
         write!(f, "embedded:")?;
@@ -242,6 +267,23 @@ mod tests {
     }
 
     #[test]
+    fn files_are_read_with_their_options() {
+        let text = "file:/a%20b/c%3f%25?size=1.5G&seal=yes&depth=16&ring=no";
+        let url: FarUrl = text.parse().unwrap();
+        let FarUrl::File(file) = &url else { panic!("{url}") };
+        assert_eq!(file.path.to_str(), Some("/a b/c?%"));
+        assert_eq!((file.size, file.seal), (Some(3 << 29), true));
+        assert_eq!((file.depth, file.ring), (16, false));
+        assert_eq!(url.to_string().parse(), Ok(url));
+        let url: FarUrl = "file:///var/tmp".parse().unwrap();
+        assert_eq!(url.to_string(), "file:/var/tmp");
+        assert_eq!(
+            "file:/var/tmp?size=4096".parse::<FarUrl>().unwrap().to_string(),
+            "file:/var/tmp?size=4096"
+        );
+    }
+
+    #[test]
     fn nonsense_is_refused() {
         for text in [
             "ftp://host:1",
@@ -262,6 +304,22 @@ mod tests {
             "redis://a?user=",
             "redis://a?copies=2",
             "redis://a redis://b",
+            "file:",
+            "file:?size=1G",
+            "file:/a%2",
+            "file:/a%zz",
+            "file:/a%00",
+            "file:/a?size=",
+            "file:/a?size=0",
+            "file:/a?size=-1G",
+            "file:/a?size=99999999999G",
+            "file:/a?size=5X",
+            "file:/a?depth=0",
+            "file:/a?depth=9999",
+            "file:/a?seal=maybe",
+            "file:/a?ring=1",
+            "file:/a?copies=2",
+            "file:/a file:/b",
             "embedded:latency=5",
             "embedded:latency=-5us",
             "embedded:latency=99999s",

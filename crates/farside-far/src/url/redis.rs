@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use farside_os::random;
 
-use super::tcp::{Time, Unresolved, find, host, seal};
-use super::{BadUrl, nanoseconds};
+use super::tcp::{Time, Unresolved, find, host};
+use super::{BadUrl, nanoseconds, yes_or_no};
 use crate::redis::{Login, RedisCluster};
 use crate::remote::{MOST_NODES, NodeAddress, Timing};
 
@@ -112,7 +112,7 @@ impl RedisUrl {
         match name {
             "user" => self.user = plain("user")?,
             "pool" => self.pool = plain("pool")?,
-            "seal" => self.seal = Some(seal(value)?),
+            "seal" => self.seal = Some(yes_or_no("seal", value)?),
             "replicas" => {
                 let replicas = value.parse().ok().filter(|count| *count <= MOST_REPLICAS);
                 self.replicas =

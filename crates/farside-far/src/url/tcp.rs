@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::{BadUrl, nanoseconds};
+use super::{BadUrl, nanoseconds, yes_or_no};
 use crate::remote::{Cluster, MOST_NODES, NodeAddress, Timing};
 
 /// The port of a node whose URL names none.
@@ -95,7 +95,7 @@ impl FromStr for NodesUrl {
             if name == "copies" {
                 nodes.copies = copies(value)?;
             } else if name == "seal" {
-                nodes.seal = Some(seal(value)?);
+                nodes.seal = Some(yes_or_no("seal", value)?);
             } else {
                 let time = TIMES.iter().find(|(known, _)| *known == name);
                 let (option, place) = *time.ok_or_else(|| BadUrl::NodesOption(name.into()))?;
@@ -128,14 +128,6 @@ pub(super) fn find(host: &str, protected: bool) -> Result<NodeAddress, Unresolve
 fn bare(host: &str) -> &str {
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     name.trim_start_matches('[').trim_end_matches(']')
-}
-
-pub(super) fn seal(value: &str) -> Result<bool, BadUrl> {
-    match value {
-        "yes" => Ok(true),
-        "no" => Ok(false),
-        _ => Err(BadUrl::Value { option: "seal", value: value.into(), expected: "yes or no" }),
-    }
 }
 
 fn copies(value: &str) -> Result<usize, BadUrl> {

@@ -48,6 +48,7 @@ impl Authority {
             certificate: Some(file("certificate", &certificate.pem())),
             key: Some(file("key", &key.serialize_pem())),
             secret: None,
+            password: None,
         }
     }
 }

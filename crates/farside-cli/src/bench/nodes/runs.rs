@@ -1,4 +1,6 @@
-//! A program on nodes: with two copies beside one, and with one beside the kernel's own swap.
+//! A program on nodes: with two copies beside one, and with one beside the kernel's own swap; and on a file beside that.
+
+use farside_far::{FarUrl, FileUrl};
 
 use super::super::launch::{Place, Program, Scratch, own};
 use super::super::paging::CGROUP_EXTRA;
@@ -32,7 +34,7 @@ pub(super) fn rows(
     let start = || Process::node(shared, memory, &["--lease", "0.5"]);
     let runs = Runs { args, shared, scratch: Scratch::new()?, nodes: [start()?, start()?] };
     rows.push(runs.copies(progress)?);
-    rows.push(runs.beside_swap(progress)?);
+    rows.extend(runs.beside_swap(progress)?);
     Ok(())
 }
 
@@ -55,6 +57,22 @@ impl Runs<'_> {
     fn far(&self, nodes: usize, copies: usize) -> Vec<String> {
         let hosts: Vec<&str> = self.nodes[..nodes].iter().map(|node| &node.address[..]).collect();
         let far = format!("tcp://{}?copies={copies}", hosts.join(","));
+        self.at(far)
+    }
+
+    /// A file on the file system on which the swap file of the partner is.
+    fn far_on_file(&self) -> Vec<String> {
+        let directory = FileUrl {
+            path: std::env::temp_dir(),
+            size: Some(2 * self.bytes()),
+            seal: false,
+            depth: 64,
+            ring: true,
+        };
+        self.at(FarUrl::File(directory).to_string())
+    }
+
+    fn at(&self, far: String) -> Vec<String> {
         vec!["--local".into(), self.limit().to_string(), "--far".into(), far]
     }
 
@@ -85,18 +103,18 @@ impl Runs<'_> {
         })
     }
 
-    fn beside_swap(&self, progress: &Progress) -> Result<Row, Failure> {
+    fn beside_swap(&self, progress: &Progress) -> Result<[Row; 2], Failure> {
         let program = self.program(Pass::RandRead)?;
         let swap = Swap::set_up_on_file(self.limit() + CGROUP_EXTRA, 2 * self.bytes());
         if let Err(why) = &swap {
             skip("kernel swap to a file through a loop device", why);
         }
         let plain = self.measure(&program, Place::Plain)?;
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let (mut ours, mut on_file, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
         for round in 1..=self.shared.repetitions {
             progress.say(of("random read beside kernel swap", round, self.shared));
-            let far = self.far(1, 1);
-            let mut places = vec![(Place::Far(&far), &mut ours)];
+            let (far, file) = (self.far(1, 1), self.far_on_file());
+            let mut places = vec![(Place::Far(&far), &mut ours), (Place::Far(&file), &mut on_file)];
             if let Ok(swap) = &swap {
                 places.push((Place::Swap(swap), &mut theirs));
             }
@@ -106,15 +124,16 @@ impl Runs<'_> {
                 figures.push(run.ns);
             }
         }
-        Ok(Row {
-            work:
-                "random read, 20 % local, over tcp:// beside kernel swap to a file on a loop device"
-                    .into(),
-            ours: median(&ours),
+        let row = |far: &str, figures: &[f64], goal| Row {
+            work: format!(
+                "random read, 20 % local, {far} beside kernel swap to a file on a loop device"
+            ),
+            ours: median(figures),
             partner: (!theirs.is_empty()).then(|| median(&theirs)),
             unit: "ns/access",
-            goal: Some(Goal::Faster(3.0)),
-        })
+            goal,
+        };
+        Ok([row("over tcp://", &ours, Some(Goal::Faster(3.0))), row("on a file", &on_file, None)])
     }
 }
 
