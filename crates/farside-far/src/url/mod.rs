@@ -73,6 +73,9 @@ pub enum BadUrl {
          and lease"
     )]
     RedisOption(String),
+    /// A password where everybody sees it.
+    #[error("user and password do not belong into the URL: give ?user=NAME, and --password FILE")]
+    Password,
     /// Unknown option of a file.
     #[error("a file has no option {0:?}; it has size, seal, depth and ring")]
     FileOption(String),

@@ -2,6 +2,7 @@
 //! TLS.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use farside_os::random;
@@ -56,6 +57,16 @@ pub struct RedisUrl {
     pub timing: Timing,
 }
 
+/// A host, which may have a name before it, but not, as other URLs of this kind, a user and a password.
+fn server(text: &str) -> Result<String, BadUrl> {
+    match text.split_once('@') {
+        Some((name, _)) if name.contains(':') && name.parse::<IpAddr>().is_err() => {
+            Err(BadUrl::Password)
+        }
+        _ => host(text, PORT),
+    }
+}
+
 fn default_timing() -> Timing {
     Timing { lease_ns: LEASE_NS, ..Timing::default() }
 }
@@ -79,8 +90,7 @@ impl FromStr for RedisUrl {
             _ => return Err(BadUrl::Scheme(text.into())),
         };
         let (hosts, options) = rest.split_once('?').unwrap_or((rest, ""));
-        let hosts: Vec<String> =
-            hosts.split(',').map(|text| host(text, PORT)).collect::<Result<_, _>>()?;
+        let hosts: Vec<String> = hosts.split(',').map(server).collect::<Result<_, _>>()?;
         if hosts.len() > MOST_NODES {
             return Err(BadUrl::TooMany(hosts.len()));
         }
