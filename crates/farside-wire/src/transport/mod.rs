@@ -9,6 +9,7 @@ mod buffered;
 mod credentials;
 mod tcp;
 mod tls;
+pub mod ucx;
 
 pub use buffered::Buffered;
 pub use credentials::{BadCredentials, Credentials, Files, Protection};

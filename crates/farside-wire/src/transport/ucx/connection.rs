@@ -1,0 +1,514 @@
+//! A connection over UCX: its bytes travel in active messages. Each begins with its number, since UCX does not promise
+//! that messages arrive in the order in which they were sent.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::c_void;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::SocketAddr;
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use farside_os::stream;
+use farside_os::thread::now_ns;
+
+use super::address::Address;
+use super::ffi::{self, AmRecvParam, Endpoint, RequestParam, Status};
+use super::library::{MESSAGE, Worker};
+use crate::transport::{Interest, Stream};
+
+/// Bytes of an active message at most: as many as most transports send in one piece.
+const LARGEST: usize = 8000;
+
+/// Of these, bytes of the message's number.
+const NUMBER: usize = 8;
+
+/// Messages under way at most: what is sent beyond that waits.
+const UNFINISHED: usize = 64;
+
+/// Bytes that have arrived and nobody has asked for, at most. The other side sends as many only if it does not keep to
+/// the protocol, in which each request is answered.
+const UNREAD: usize = 256 << 20;
+
+/// Who waits looks again after that many nanoseconds, whatever UCX tells him, while something is under way.
+const LOOK_NS: u64 = 1_000_000;
+
+/// A connection is closed within that many nanoseconds, or left as it is.
+const CLOSE_NS: u64 = 200_000_000;
+
+/// What has arrived, as callbacks see it. They run while a thread makes progress, under the connection's lock.
+#[derive(Default)]
+struct Arrived {
+    /// Where the thread that makes progress wants to have it, if it is one that receives, and how much has gone there.
+    parts: Vec<(*mut u8, usize)>,
+    part: usize,
+    filled: usize,
+    /// What there was no room for.
+    rest: Vec<u8>,
+    taken: usize,
+    /// The number of the next message, and those that have arrived before it.
+    next: u64,
+    early: BTreeMap<u64, Box<[u8]>>,
+    early_bytes: usize,
+    /// How the connection has ended.
+    ended: Option<Status>,
+}
+
+impl Arrived {
+    fn has_rest(&self) -> bool {
+        self.taken < self.rest.len()
+    }
+
+    /// Puts bytes where they are wanted.
+    ///
+    /// # Safety
+    /// The parts can be written.
+    unsafe fn fill<'a>(&mut self, mut bytes: &'a [u8]) -> &'a [u8] {
+        while let Some((at, room)) = self.parts.get_mut(self.part)
+            && !bytes.is_empty()
+        {
+            let len = bytes.len().min(*room);
+            // SAFETY: the part has this much room.
+            unsafe {
+                at.copy_from_nonoverlapping(bytes.as_ptr(), len);
+                *at = at.add(len);
+            }
+            *room -= len;
+            self.part += usize::from(*room == 0);
+            self.filled += len;
+            bytes = &bytes[len..];
+        }
+        bytes
+    }
+
+    /// # Safety
+    /// As [`fill`](Self::fill).
+    unsafe fn take(&mut self, bytes: &[u8]) {
+        // SAFETY: the caller's contract.
+        let more = unsafe { self.fill(bytes) };
+        if self.rest.len() + more.len() - self.taken > UNREAD {
+            self.ended.get_or_insert(ffi::ERR_CANCELED);
+        } else if !more.is_empty() {
+            if self.taken > self.rest.len() / 2 {
+                self.rest.drain(..std::mem::take(&mut self.taken));
+            }
+            self.rest.extend_from_slice(more);
+        }
+    }
+
+    /// Takes a message, or keeps it until those before it have arrived.
+    ///
+    /// # Safety
+    /// As [`fill`](Self::fill).
+    unsafe fn take_message(&mut self, message: &[u8]) {
+        let Some((number, bytes)) = message.split_first_chunk::<NUMBER>() else {
+            self.ended.get_or_insert(ffi::ERR_CANCELED);
+            return;
+        };
+        let number = u64::from_le_bytes(*number);
+        if number != self.next {
+            self.early_bytes += bytes.len();
+            let is_new = number > self.next && self.early_bytes <= UNREAD;
+            if !is_new || self.early.insert(number, bytes.into()).is_some() {
+                self.ended.get_or_insert(ffi::ERR_CANCELED);
+            }
+            return;
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.take(bytes) };
+        self.next += 1;
+        while let Some(bytes) = self.early.remove(&self.next) {
+            self.early_bytes -= bytes.len();
+            // SAFETY: the caller's contract.
+            unsafe { self.take(&bytes) };
+            self.next += 1;
+        }
+    }
+
+    /// # Safety
+    /// As [`fill`](Self::fill).
+    unsafe fn take_rest(&mut self) {
+        let rest = std::mem::take(&mut self.rest);
+        // SAFETY: the caller's contract.
+        let left = unsafe { self.fill(&rest[self.taken..]) }.len();
+        self.taken = rest.len() - left;
+        self.rest = rest;
+        if left == 0 {
+            self.rest.clear();
+            self.taken = 0;
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.part == self.parts.len()
+    }
+}
+
+/// Called for each active message.
+unsafe extern "C" fn arrive(
+    argument: *mut c_void,
+    _header: *const c_void,
+    header_len: usize,
+    data: *mut c_void,
+    len: usize,
+    about: *const AmRecvParam,
+) -> Status {
+    // SAFETY: the argument is what the worker was given, nobody else looks at it while the worker makes progress, and
+    // the data are valid during the call.
+    unsafe {
+        let arrived = &mut *argument.cast::<Arrived>();
+        if (*about).recv_attr & ffi::AM_RECV_RNDV != 0 || header_len != 0 {
+            // Nobody who speaks this protocol sends such.
+            arrived.ended.get_or_insert(ffi::ERR_CANCELED);
+        } else if !data.is_null() {
+            arrived.take_message(std::slice::from_raw_parts(data.cast(), len));
+        }
+    }
+    ffi::OK
+}
+
+/// Called when the connection ends.
+unsafe extern "C" fn fail(argument: *mut c_void, _endpoint: Endpoint, status: Status) {
+    // SAFETY: as in `arrive`.
+    let arrived = unsafe { &mut *argument.cast::<Arrived>() };
+    arrived.ended.get_or_insert(status);
+}
+
+/// A message that has not been sent yet, and the bytes that it consists of.
+struct Unfinished {
+    request: *mut c_void,
+    bytes: Vec<u8>,
+}
+
+/// What a lock keeps together. Fields are dropped in their order: the worker first, so that nothing refers to the
+/// others any more.
+struct Core {
+    worker: Worker,
+    endpoint: Endpoint,
+    is_open: bool,
+    /// The number of the next message that is sent.
+    next: u64,
+    unfinished: VecDeque<Unfinished>,
+    /// Buffers for the next messages.
+    spare: Vec<Vec<u8>>,
+    arrived: Inbox,
+}
+
+/// What callbacks have a pointer to.
+struct Inbox(*mut Arrived);
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        // SAFETY: it came from a box, and the worker whose callbacks knew it is gone.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+// SAFETY: all pointers are to what the core itself keeps alive, and are used under its lock.
+unsafe impl Send for Core {}
+
+/// A connection over UCX.
+pub struct Ucx {
+    core: Mutex<Option<Core>>,
+    /// Threads that wait for the worker's descriptor.
+    waiting: AtomicU32,
+}
+
+/// From where an endpoint is to be made.
+pub(super) enum Origin {
+    /// A client's: where the node is.
+    Address(SocketAddr),
+    /// A node's: what a client asked for.
+    Request(ffi::Request),
+}
+
+impl Ucx {
+    /// Connects to a node. If there is none, the connection ends soon.
+    ///
+    /// # Errors
+    /// If there is no UCX here, or it has no way to such an address.
+    pub fn connect(address: SocketAddr) -> io::Result<Self> {
+        Self::open(&Origin::Address(address))
+    }
+
+    pub(super) fn open(origin: &Origin) -> io::Result<Self> {
+        let worker = Worker::new()?;
+        let arrived = Inbox(Box::into_raw(Box::default()));
+        // SAFETY: it is dropped after the worker.
+        unsafe { worker.receive_by(arrive, arrived.0.cast())? };
+        // SAFETY: all fields may be zero; those that count are set and named.
+        let mut parameters: ffi::EpParams = unsafe { std::mem::zeroed() };
+        parameters.field_mask = ffi::EP_PARAM_ERR_HANDLING_MODE | ffi::EP_PARAM_ERR_HANDLER;
+        parameters.err_mode = ffi::ERR_HANDLING_PEER;
+        parameters.err_handler = ffi::ErrHandler { cb: Some(fail), arg: arrived.0.cast() };
+        let address;
+        match origin {
+            Origin::Address(to) => {
+                address = Address::from(*to);
+                parameters.field_mask |= ffi::EP_PARAM_FLAGS | ffi::EP_PARAM_SOCK_ADDR;
+                parameters.flags = ffi::EP_CLIENT_SERVER;
+                parameters.sockaddr = address.as_ffi();
+            }
+            Origin::Request(request) => {
+                parameters.field_mask |= ffi::EP_PARAM_CONN_REQUEST;
+                parameters.conn_request = *request;
+            }
+        }
+        let library = worker.library;
+        let mut endpoint = null_mut();
+        // SAFETY: what the parameters point to lives until the call returns, or as long as the worker.
+        let made =
+            unsafe { (library.calls.ucp_ep_create)(worker.handle, &parameters, &mut endpoint) };
+        library.check(made)?;
+        let core = Core {
+            worker,
+            endpoint,
+            is_open: true,
+            next: 0,
+            unfinished: VecDeque::new(),
+            spare: Vec::new(),
+            arrived,
+        };
+        Ok(Self { core: Mutex::new(Some(core)), waiting: AtomicU32::new(0) })
+    }
+
+    fn lock(&self) -> Held<'_> {
+        let guard = self.core.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(core) = &*guard {
+            core.worker.library.enter();
+        }
+        Held(guard)
+    }
+}
+
+/// The core, locked.
+struct Held<'a>(MutexGuard<'a, Option<Core>>);
+
+impl Held<'_> {
+    fn core(&mut self) -> io::Result<&mut Core> {
+        self.0.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}
+
+impl Core {
+    /// What callbacks have left. To be asked for anew whenever the worker has made progress.
+    fn arrived(&mut self) -> &mut Arrived {
+        // SAFETY: it lives as long as the core, which is locked; callbacks, which use it too, run only while the worker
+        // makes progress, and this borrow has ended then.
+        unsafe { &mut *self.arrived.0 }
+    }
+
+    fn check_open(&mut self) -> io::Result<()> {
+        let ended = self.arrived().ended;
+        match ended {
+            Some(status) => Err(self.ended(status)),
+            None if self.is_open => Ok(()),
+            None => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    fn ended(&self, status: Status) -> io::Error {
+        io::Error::new(io::ErrorKind::ConnectionReset, self.worker.library.name(status))
+    }
+
+    /// Takes back the buffers of messages that have been sent.
+    fn finish(&mut self) {
+        let calls = &self.worker.library.calls;
+        while let Some(first) = self.unfinished.front() {
+            // SAFETY: the request is live until it is given back, which is only done here while the connection is open.
+            unsafe {
+                if (calls.ucp_request_check_status)(first.request) == ffi::IN_PROGRESS {
+                    return;
+                }
+                (calls.ucp_request_free)(first.request);
+            }
+            self.spare.extend(self.unfinished.pop_front().map(|finished| finished.bytes));
+        }
+    }
+
+    /// Sends the bytes, which are kept until they are sent.
+    fn post(&mut self, bytes: Vec<u8>) -> io::Result<()> {
+        // SAFETY: all fields may be zero; those that count are set and named.
+        let mut parameters: RequestParam = unsafe { std::mem::zeroed() };
+        parameters.op_attr_mask = ffi::OP_FLAGS;
+        parameters.flags = ffi::AM_SEND_EAGER;
+        let (at, len) = (bytes.as_ptr().cast(), bytes.len());
+        let calls = &self.worker.library.calls;
+        // SAFETY: the endpoint is open; the bytes stay where they are until the request is finished or the worker gone.
+        let sent = unsafe {
+            (calls.ucp_am_send_nbx)(self.endpoint, MESSAGE, null(), 0, at, len, &parameters)
+        };
+        if let Some(error) = ffi::error_of(sent) {
+            self.arrived().ended.get_or_insert(error);
+            return Err(self.ended(error));
+        }
+        if sent.is_null() {
+            self.spare.push(bytes);
+        } else {
+            self.unfinished.push_back(Unfinished { request: sent, bytes });
+        }
+        Ok(())
+    }
+
+    /// Ends the connection: the other side learns of it.
+    fn close(&mut self) {
+        if !std::mem::take(&mut self.is_open) {
+            return;
+        }
+        // SAFETY: all fields may be zero; those that count are set and named.
+        let mut parameters: RequestParam = unsafe { std::mem::zeroed() };
+        parameters.op_attr_mask = ffi::OP_FLAGS;
+        parameters.flags = ffi::EP_CLOSE_FORCE;
+        let calls = &self.worker.library.calls;
+        // SAFETY: the endpoint is open, and is not used any more afterwards.
+        let request = unsafe { (calls.ucp_ep_close_nbx)(self.endpoint, &parameters) };
+        if request.is_null() || ffi::error_of(request).is_some() {
+            return;
+        }
+        let until = now_ns() + CLOSE_NS;
+        // SAFETY: the request is live until it is given back.
+        while unsafe { (calls.ucp_request_check_status)(request) } == ffi::IN_PROGRESS
+            && now_ns() < until
+        {
+            self.worker.progress();
+        }
+        // SAFETY: as above.
+        unsafe { (calls.ucp_request_free)(request) };
+    }
+}
+
+/// Fills `into` from the front of `parts`, of which `skip` bytes are done with.
+fn gather(parts: &[IoSlice<'_>], mut skip: usize, into: &mut Vec<u8>) {
+    for part in parts {
+        let room = LARGEST - into.len();
+        let rest = part.get(skip..).unwrap_or_default();
+        into.extend_from_slice(&rest[..rest.len().min(room)]);
+        skip = skip.saturating_sub(part.len());
+    }
+}
+
+impl Stream for Ucx {
+    fn send(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut held = self.lock();
+        let core = held.core()?;
+        core.check_open()?;
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        let mut sent = 0;
+        core.finish();
+        if core.unfinished.len() >= UNFINISHED {
+            while core.worker.progress() {}
+            core.finish();
+        }
+        while sent < len && core.unfinished.len() < UNFINISHED {
+            let mut bytes = core.spare.pop().unwrap_or_else(|| Vec::with_capacity(LARGEST));
+            bytes.clear();
+            bytes.extend_from_slice(&core.next.to_le_bytes());
+            gather(parts, sent, &mut bytes);
+            sent += bytes.len() - NUMBER;
+            core.next += 1;
+            core.post(bytes)?;
+        }
+        self.tell_who_waits(core);
+        if sent == 0 && len > 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(sent) }
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let mut held = self.lock();
+        let core = held.core()?;
+        core.finish();
+        if core.unfinished.is_empty() {
+            return Ok(());
+        }
+        core.check_open()?;
+        while core.worker.progress() {}
+        core.finish();
+        self.tell_who_waits(core);
+        if core.unfinished.is_empty() { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
+    }
+
+    fn receive(&self, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        let mut held = self.lock();
+        let core = held.core()?;
+        let arrived = core.arrived();
+        arrived.parts.clear();
+        let parts = parts.iter_mut().filter(|part| !part.is_empty());
+        arrived.parts.extend(parts.map(|part| (part.as_mut_ptr(), part.len())));
+        (arrived.part, arrived.filled) = (0, 0);
+        // SAFETY: the parts are the caller's until this returns, and are forgotten before.
+        unsafe { arrived.take_rest() };
+        while !core.arrived().is_full() && core.is_open && core.worker.progress() {}
+        let arrived = core.arrived();
+        let wanted = !arrived.parts.is_empty();
+        arrived.parts.clear();
+        arrived.part = 0;
+        let (filled, ended) = (arrived.filled, arrived.ended);
+        match ended {
+            _ if filled > 0 || !wanted => Ok(filled),
+            None if core.is_open => Err(io::ErrorKind::WouldBlock.into()),
+            None | Some(ffi::ERR_CONNECTION_RESET) => Ok(0),
+            Some(status) => Err(core.ended(status)),
+        }
+    }
+
+    fn wait(&self, interest: Interest, until: u64) {
+        let mut held = self.lock();
+        let Ok(core) = held.core() else { return };
+        let has_room = interest == Interest::Send && core.unfinished.is_empty();
+        let arrived = core.arrived();
+        if has_room || arrived.has_rest() || arrived.ended.is_some() || !core.is_open {
+            return;
+        }
+        if !core.worker.arm() {
+            return;
+        }
+        let until = if core.unfinished.is_empty() { until } else { until.min(now_ns() + LOOK_NS) };
+        let descriptor = core.worker.descriptor();
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        drop(held);
+        stream::wait(descriptor, false, until);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn shut(&self) {
+        let mut held = self.lock();
+        let Ok(core) = held.core() else { return };
+        core.close();
+        self.tell(core);
+    }
+}
+
+impl Ucx {
+    /// Wakes who waits for something that has arrived by the hands of this thread.
+    fn tell_who_waits(&self, core: &mut Core) {
+        if core.arrived().has_rest() || core.arrived().ended.is_some() {
+            self.tell(core);
+        }
+    }
+
+    fn tell(&self, core: &Core) {
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            core.worker.signal();
+        }
+    }
+}
+
+impl Drop for Ucx {
+    fn drop(&mut self) {
+        let core = self.core.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        match core {
+            Some(mut core) if core.worker.is_own() => {
+                core.worker.library.enter();
+                core.close();
+                let calls = &core.worker.library.calls;
+                for unfinished in &core.unfinished {
+                    // SAFETY: the request is not used any more; UCX keeps it until it is finished, and its bytes are
+                    // kept until the worker is gone.
+                    unsafe { (calls.ucp_request_free)(unfinished.request) };
+                }
+            }
+            // The connection is that of the process that this one was forked from: none of it is touched.
+            Some(core) => std::mem::forget(core),
+            None => {}
+        }
+    }
+}
