@@ -111,8 +111,8 @@ struct RunArguments {
     /// percentage of its peak footprint (25%).
     #[arg(long, value_name = "SIZE|PERCENT")]
     local: Option<String>,
-    /// Where far pages lie: embedded:[latency=5us,...], or tcp://HOST[:PORT] of a `farside node`. Given several times,
-    /// pages are spread over the nodes.
+    /// Where far pages lie: embedded:[latency=5us,...], or tcp://HOST[:PORT] or ucx://HOST[:PORT] of a `farside node`.
+    /// Given several times, pages are spread over the nodes.
     #[arg(long, value_name = "URL")]
     far: Vec<String>,
     /// How many memory nodes keep each page.
@@ -196,7 +196,9 @@ fn run_help() -> String {
         "Far memory:\n  embedded:[latency=5us,bandwidth=25gbit,compress=lz4]\n                 \
          a memory node on this machine, with an injected network (default: embedded:)\n  \
          tcp://HOST[:PORT],...[?copies=N&seal=yes&deadline=1s&patience=30s&lease=10s&hedge=10ms&spin=50us]\n                 \
-         memory nodes, each a `farside node`; pages are spread over them\n\n\
+         memory nodes, each a `farside node`; pages are spread over them\n  \
+         ucx://HOST[:PORT],...[?copies=N&...]\n                 \
+         the same over UCX: shared memory, TCP or RDMA, whichever it finds; nothing is protected on its way\n\n\
          Replacement policies:\n{}\n\
          Prefetchers:\n{}\n\
          Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR,\n\

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use farside_far::remote::{Cluster, TcpNetwork};
+use farside_far::remote::Cluster;
 use farside_far::{FarError, FarStore, Remote};
 use farside_os::memory::PAGE;
 use farside_wire::transport::Protection;
@@ -22,7 +22,7 @@ impl Fetcher {
     /// # Errors
     /// If a node cannot be reached, or has no room.
     pub fn new(cluster: &Cluster, protection: Protection, pages: u32) -> Result<Self, FarError> {
-        let network = Box::new(TcpNetwork { protection });
+        let network = cluster.carrier.network(protection);
         let store = Remote::alone(cluster, network, pages.into())?;
         let fetcher = Self { store, pages: pages.into() };
         fetcher.fill()?;

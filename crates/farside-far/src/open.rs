@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 
 use farside_wire::transport::Protection;
 
-use crate::remote::{Cluster, TcpNetwork};
+use crate::remote::Cluster;
 use crate::{Embedded, FarError, FarStore, FarUrl, Remote, Unresolved};
 
 /// A far store that is about to be opened: all that can be wrong with how it was described has been found.
@@ -34,7 +34,7 @@ impl Opening {
     pub fn connect(self, link: OwnedFd, pages: u64) -> Result<Box<dyn FarStore>, FarError> {
         match self.cluster {
             Some(cluster) => {
-                let network = Box::new(TcpNetwork { protection: self.protection });
+                let network = cluster.carrier.network(self.protection);
                 Ok(Box::new(Remote::connect(link, &cluster, network, pages)?))
             }
             None => Ok(Box::new(Embedded::connect(link, &self.url, pages)?)),

@@ -1,5 +1,7 @@
 //! Programs on memory nodes that are killed, stopped, emptied and filled.
 
+mod ucx;
+
 use std::io::Write;
 use std::net::TcpStream;
 use std::process::Command;
@@ -42,7 +44,10 @@ impl Churn {
     /// Starts it on nodes, with a quarter of its memory local, and waits until that is filled.
     fn start(&self, nodes: &[&Node], options: &str) -> Running {
         let hosts: Vec<&str> = nodes.iter().map(|node| &node.address[..]).collect();
-        let far = format!("tcp://{}?{options}", hosts.join(","));
+        // A node over UCX says so by its scheme, which a URL has once.
+        let is_ucx = hosts.iter().any(|host| host.starts_with("ucx://"));
+        let hosts = hosts.join(",").replace("ucx://", "");
+        let far = format!("{}://{hosts}?{options}", if is_ucx { "ucx" } else { "tcp" });
         let program = self.program.clone().env("FARSIDE_FAR", far);
         let directory = self.exam.fresh_directory(Place::Far(25));
         let mut running = self.exam.start(&program, Place::Far(25), &directory);

@@ -1,178 +1,34 @@
 //! A connection over UCX: its bytes travel in active messages. Each begins with its number, since UCX does not promise
 //! that messages arrive in the order in which they were sent.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
-use std::ptr::{null, null_mut};
+use std::ptr::null;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use farside_os::stream;
 use farside_os::thread::now_ns;
 
-use super::address::Address;
-use super::ffi::{self, AmRecvParam, Endpoint, RequestParam, Status};
+use super::endpoint::{Origin, endpoint};
+use super::ffi::{self, Endpoint, RequestParam, Status};
+use super::inbox::{Arrived, Inbox, NUMBER, arrive, fail};
 use super::library::{MESSAGE, Worker};
 use crate::transport::{Interest, Stream};
 
 /// Bytes of an active message at most: as many as most transports send in one piece.
 const LARGEST: usize = 8000;
 
-/// Of these, bytes of the message's number.
-const NUMBER: usize = 8;
-
 /// Messages under way at most: what is sent beyond that waits.
 const UNFINISHED: usize = 64;
-
-/// Bytes that have arrived and nobody has asked for, at most. The other side sends as many only if it does not keep to
-/// the protocol, in which each request is answered.
-const UNREAD: usize = 256 << 20;
 
 /// Who waits looks again after that many nanoseconds, whatever UCX tells him, while something is under way.
 const LOOK_NS: u64 = 1_000_000;
 
 /// A connection is closed within that many nanoseconds, or left as it is.
 const CLOSE_NS: u64 = 200_000_000;
-
-/// What has arrived, as callbacks see it. They run while a thread makes progress, under the connection's lock.
-#[derive(Default)]
-struct Arrived {
-    /// Where the thread that makes progress wants to have it, if it is one that receives, and how much has gone there.
-    parts: Vec<(*mut u8, usize)>,
-    part: usize,
-    filled: usize,
-    /// What there was no room for.
-    rest: Vec<u8>,
-    taken: usize,
-    /// The number of the next message, and those that have arrived before it.
-    next: u64,
-    early: BTreeMap<u64, Box<[u8]>>,
-    early_bytes: usize,
-    /// How the connection has ended.
-    ended: Option<Status>,
-}
-
-impl Arrived {
-    fn has_rest(&self) -> bool {
-        self.taken < self.rest.len()
-    }
-
-    /// Puts bytes where they are wanted.
-    ///
-    /// # Safety
-    /// The parts can be written.
-    unsafe fn fill<'a>(&mut self, mut bytes: &'a [u8]) -> &'a [u8] {
-        while let Some((at, room)) = self.parts.get_mut(self.part)
-            && !bytes.is_empty()
-        {
-            let len = bytes.len().min(*room);
-            // SAFETY: the part has this much room.
-            unsafe {
-                at.copy_from_nonoverlapping(bytes.as_ptr(), len);
-                *at = at.add(len);
-            }
-            *room -= len;
-            self.part += usize::from(*room == 0);
-            self.filled += len;
-            bytes = &bytes[len..];
-        }
-        bytes
-    }
-
-    /// # Safety
-    /// As [`fill`](Self::fill).
-    unsafe fn take(&mut self, bytes: &[u8]) {
-        // SAFETY: the caller's contract.
-        let more = unsafe { self.fill(bytes) };
-        if self.rest.len() + more.len() - self.taken > UNREAD {
-            self.ended.get_or_insert(ffi::ERR_CANCELED);
-        } else if !more.is_empty() {
-            if self.taken > self.rest.len() / 2 {
-                self.rest.drain(..std::mem::take(&mut self.taken));
-            }
-            self.rest.extend_from_slice(more);
-        }
-    }
-
-    /// Takes a message, or keeps it until those before it have arrived.
-    ///
-    /// # Safety
-    /// As [`fill`](Self::fill).
-    unsafe fn take_message(&mut self, message: &[u8]) {
-        let Some((number, bytes)) = message.split_first_chunk::<NUMBER>() else {
-            self.ended.get_or_insert(ffi::ERR_CANCELED);
-            return;
-        };
-        let number = u64::from_le_bytes(*number);
-        if number != self.next {
-            self.early_bytes += bytes.len();
-            let is_new = number > self.next && self.early_bytes <= UNREAD;
-            if !is_new || self.early.insert(number, bytes.into()).is_some() {
-                self.ended.get_or_insert(ffi::ERR_CANCELED);
-            }
-            return;
-        }
-        // SAFETY: the caller's contract.
-        unsafe { self.take(bytes) };
-        self.next += 1;
-        while let Some(bytes) = self.early.remove(&self.next) {
-            self.early_bytes -= bytes.len();
-            // SAFETY: the caller's contract.
-            unsafe { self.take(&bytes) };
-            self.next += 1;
-        }
-    }
-
-    /// # Safety
-    /// As [`fill`](Self::fill).
-    unsafe fn take_rest(&mut self) {
-        let rest = std::mem::take(&mut self.rest);
-        // SAFETY: the caller's contract.
-        let left = unsafe { self.fill(&rest[self.taken..]) }.len();
-        self.taken = rest.len() - left;
-        self.rest = rest;
-        if left == 0 {
-            self.rest.clear();
-            self.taken = 0;
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.part == self.parts.len()
-    }
-}
-
-/// Called for each active message.
-unsafe extern "C" fn arrive(
-    argument: *mut c_void,
-    _header: *const c_void,
-    header_len: usize,
-    data: *mut c_void,
-    len: usize,
-    about: *const AmRecvParam,
-) -> Status {
-    // SAFETY: the argument is what the worker was given, nobody else looks at it while the worker makes progress, and
-    // the data are valid during the call.
-    unsafe {
-        let arrived = &mut *argument.cast::<Arrived>();
-        if (*about).recv_attr & ffi::AM_RECV_RNDV != 0 || header_len != 0 {
-            // Nobody who speaks this protocol sends such.
-            arrived.ended.get_or_insert(ffi::ERR_CANCELED);
-        } else if !data.is_null() {
-            arrived.take_message(std::slice::from_raw_parts(data.cast(), len));
-        }
-    }
-    ffi::OK
-}
-
-/// Called when the connection ends.
-unsafe extern "C" fn fail(argument: *mut c_void, _endpoint: Endpoint, status: Status) {
-    // SAFETY: as in `arrive`.
-    let arrived = unsafe { &mut *argument.cast::<Arrived>() };
-    arrived.ended.get_or_insert(status);
-}
 
 /// A message that has not been sent yet, and the bytes that it consists of.
 struct Unfinished {
@@ -194,16 +50,6 @@ struct Core {
     arrived: Inbox,
 }
 
-/// What callbacks have a pointer to.
-struct Inbox(*mut Arrived);
-
-impl Drop for Inbox {
-    fn drop(&mut self) {
-        // SAFETY: it came from a box, and the worker whose callbacks knew it is gone.
-        drop(unsafe { Box::from_raw(self.0) });
-    }
-}
-
 // SAFETY: all pointers are to what the core itself keeps alive, and are used under its lock.
 unsafe impl Send for Core {}
 
@@ -212,14 +58,6 @@ pub struct Ucx {
     core: Mutex<Option<Core>>,
     /// Threads that wait for the worker's descriptor.
     waiting: AtomicU32,
-}
-
-/// From where an endpoint is to be made.
-pub(super) enum Origin {
-    /// A client's: where the node is.
-    Address(SocketAddr),
-    /// A node's: what a client asked for.
-    Request(ffi::Request),
 }
 
 impl Ucx {
@@ -233,33 +71,10 @@ impl Ucx {
 
     pub(super) fn open(origin: &Origin) -> io::Result<Self> {
         let worker = Worker::new()?;
-        let arrived = Inbox(Box::into_raw(Box::default()));
+        let arrived = Inbox::default();
         // SAFETY: it is dropped after the worker.
-        unsafe { worker.receive_by(arrive, arrived.0.cast())? };
-        // SAFETY: all fields may be zero; those that count are set and named.
-        let mut parameters: ffi::EpParams = unsafe { std::mem::zeroed() };
-        parameters.field_mask = ffi::EP_PARAM_ERR_HANDLING_MODE | ffi::EP_PARAM_ERR_HANDLER;
-        parameters.err_mode = ffi::ERR_HANDLING_PEER;
-        parameters.err_handler = ffi::ErrHandler { cb: Some(fail), arg: arrived.0.cast() };
-        let address;
-        match origin {
-            Origin::Address(to) => {
-                address = Address::from(*to);
-                parameters.field_mask |= ffi::EP_PARAM_FLAGS | ffi::EP_PARAM_SOCK_ADDR;
-                parameters.flags = ffi::EP_CLIENT_SERVER;
-                parameters.sockaddr = address.as_ffi();
-            }
-            Origin::Request(request) => {
-                parameters.field_mask |= ffi::EP_PARAM_CONN_REQUEST;
-                parameters.conn_request = *request;
-            }
-        }
-        let library = worker.library;
-        let mut endpoint = null_mut();
-        // SAFETY: what the parameters point to lives until the call returns, or as long as the worker.
-        let made =
-            unsafe { (library.calls.ucp_ep_create)(worker.handle, &parameters, &mut endpoint) };
-        library.check(made)?;
+        unsafe { worker.receive_by(arrive, arrived.raw().cast())? };
+        let endpoint = endpoint(&worker, origin, fail, arrived.raw().cast())?;
         let core = Core {
             worker,
             endpoint,
@@ -295,7 +110,7 @@ impl Core {
     fn arrived(&mut self) -> &mut Arrived {
         // SAFETY: it lives as long as the core, which is locked; callbacks, which use it too, run only while the worker
         // makes progress, and this borrow has ended then.
-        unsafe { &mut *self.arrived.0 }
+        unsafe { &mut *self.arrived.raw() }
     }
 
     fn check_open(&mut self) -> io::Result<()> {
@@ -429,21 +244,15 @@ impl Stream for Ucx {
     fn receive(&self, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         let mut held = self.lock();
         let core = held.core()?;
-        let arrived = core.arrived();
-        arrived.parts.clear();
-        let parts = parts.iter_mut().filter(|part| !part.is_empty());
-        arrived.parts.extend(parts.map(|part| (part.as_mut_ptr(), part.len())));
-        (arrived.part, arrived.filled) = (0, 0);
-        // SAFETY: the parts are the caller's until this returns, and are forgotten before.
-        unsafe { arrived.take_rest() };
+        if parts.iter().all(|part| part.is_empty()) {
+            return Ok(0);
+        }
+        // SAFETY: the parts are the caller's until this returns.
+        unsafe { core.arrived().begin(parts) };
         while !core.arrived().is_full() && core.is_open && core.worker.progress() {}
-        let arrived = core.arrived();
-        let wanted = !arrived.parts.is_empty();
-        arrived.parts.clear();
-        arrived.part = 0;
-        let (filled, ended) = (arrived.filled, arrived.ended);
+        let (filled, ended) = (core.arrived().finish(), core.arrived().ended);
         match ended {
-            _ if filled > 0 || !wanted => Ok(filled),
+            _ if filled > 0 => Ok(filled),
             None if core.is_open => Err(io::ErrorKind::WouldBlock.into()),
             None | Some(ffi::ERR_CONNECTION_RESET) => Ok(0),
             Some(status) => Err(core.ended(status)),

@@ -11,7 +11,8 @@ use farside_os::stream;
 use farside_os::thread::now_ns;
 
 use super::address::{self, Address};
-use super::connection::{Origin, Ucx};
+use super::connection::Ucx;
+use super::endpoint::Origin;
 use super::ffi::{self, Request};
 use super::library::Worker;
 
@@ -84,6 +85,14 @@ impl UcxListening {
     /// # Errors
     /// If a client wants one but there is none to be had. The next one may be all right.
     pub fn accept(&self) -> io::Result<Ucx> {
+        self.accept_by(Ucx::open)
+    }
+
+    /// Has `open` make something of the next client's request.
+    pub(super) fn accept_by<T>(
+        &self,
+        open: impl FnOnce(&Origin) -> io::Result<T>,
+    ) -> io::Result<T> {
         loop {
             let core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
             core.worker.library.enter();
@@ -92,7 +101,7 @@ impl UcxListening {
             // SAFETY: nobody makes progress now, for the core is locked.
             let asked = unsafe { (*asked).pop_front() };
             if let Some(request) = asked {
-                return Ucx::open(&Origin::Request(request));
+                return open(&Origin::Request(request));
             }
             if !core.worker.arm() {
                 continue;

@@ -5,7 +5,12 @@
 
 mod address;
 mod connection;
+pub mod echo;
+mod endpoint;
 mod ffi;
+mod inbox;
+#[cfg(test)]
+mod layout;
 mod library;
 mod listening;
 mod space;

@@ -67,7 +67,7 @@ impl Carriers {
             }
         };
         let signals = block_signals();
-        let spawned = std::thread::Builder::new().name("ucx".into()).spawn(carrying);
+        let spawned = std::thread::Builder::new().name("farside-ucx".into()).spawn(carrying);
         restore_signals(&signals);
         let thread = spawned.ok()?.into_pthread_t();
         jobs.send(Arc::clone(&job)).ok()?;
