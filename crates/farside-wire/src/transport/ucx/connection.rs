@@ -249,7 +249,8 @@ impl Stream for Ucx {
         }
         // SAFETY: the parts are the caller's until this returns.
         unsafe { core.arrived().begin(parts) };
-        while !core.arrived().is_full() && core.is_open && core.worker.progress() {}
+        // What has come is handed out at once: to look for more may cost as much as to receive it.
+        while !core.arrived().has_filled() && core.is_open && core.worker.progress() {}
         let (filled, ended) = (core.arrived().finish(), core.arrived().ended);
         match ended {
             _ if filled > 0 => Ok(filled),

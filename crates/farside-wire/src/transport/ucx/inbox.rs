@@ -143,9 +143,9 @@ impl Arrived {
         }
     }
 
-    /// Whether the one who receives has room for no more.
-    pub fn is_full(&self) -> bool {
-        self.part == self.parts.len()
+    /// Whether the one who receives has got something.
+    pub fn has_filled(&self) -> bool {
+        self.filled > 0
     }
 }
 

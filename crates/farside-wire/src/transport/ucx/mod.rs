@@ -5,6 +5,7 @@
 
 mod address;
 mod connection;
+mod descriptors;
 pub mod echo;
 mod endpoint;
 mod ffi;

@@ -5,14 +5,15 @@
 //! environment of its own; what it replaces when it finds it (functions that map memory, handlers of signals) is its
 //! own; and a forked process, in which the threads of its parent's copy are gone, loads another one.
 //!
-//! Threads come from [`threads`](super::threads). Nothing is ever unloaded, and nothing of it is run when the program
+//! Threads come from [`threads`](super::threads), and descriptors pass through [`descriptors`](super::descriptors).
+//! Nothing is ever unloaded, and nothing of it is run when the program
 //! ends, because the program's own last steps may still need its pages.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use farside_os::memory::{PAGE, protect};
 
-use super::threads;
+use super::{descriptors, threads};
 
 const LMID: c_int = libc::RTLD_DI_LMID;
 const LINK_MAP: c_int = 2;
@@ -82,6 +83,8 @@ impl Space {
             return Err(why());
         }
         threads::Carriers::install();
+        descriptors::install(|name| space.find_in(libc, name))
+            .map_err(|name| format!("the C library has no {name}"))?;
         // SAFETY: its initialisers find a C library and an environment of their own, with nothing to do in the process.
         space.ucp = unsafe { libc::dlmopen(id, c"libucp.so.0".as_ptr(), flags) };
         if space.ucp.is_null() {
@@ -194,10 +197,17 @@ fn substitute(name: &CStr) -> Option<usize> {
     Some(match name.to_bytes() {
         b"pthread_create" => threads::create as *const () as usize,
         b"pthread_join" => threads::join as *const () as usize,
+        b"pthread_setname_np" => threads::set_name as *const () as usize,
         b"pthread_key_create" => libc::pthread_key_create as *const () as usize,
         b"pthread_key_delete" => libc::pthread_key_delete as *const () as usize,
         b"pthread_getspecific" => libc::pthread_getspecific as *const () as usize,
         b"pthread_setspecific" => libc::pthread_setspecific as *const () as usize,
+        b"socket" => descriptors::socket as *const () as usize,
+        b"accept" => descriptors::accept as *const () as usize,
+        b"pipe" => descriptors::pipe as *const () as usize,
+        b"epoll_create" => descriptors::epoll_create as *const () as usize,
+        b"eventfd" => descriptors::eventfd as *const () as usize,
+        b"timerfd_create" => descriptors::timerfd_create as *const () as usize,
         _ => return None,
     })
 }
