@@ -31,7 +31,9 @@ default-jdk-headless	javac	examined program
 nodejs	node	examined program
 git	git	examined program
 qemu-user	qemu-x86_64	runs the programs whose memory accesses are captured
-golang-go	go	builds the Go program that runs unmanaged"
+golang-go	go	builds the Go program that runs unmanaged
+libucx0	/usr/lib/x86_64-linux-gnu/libucp.so.0	carries pages to memory nodes
+libucx-dev	/usr/include/ucp/api/ucp.h	what the calls of UCX are held against"
 
 bench_packages="\
 qemu-user	qemu-x86_64	runs the programs whose memory accesses are captured
@@ -41,6 +43,7 @@ xz-utils	xz	captured program
 perl	perl	captured program
 g++	g++	compiles the recorded programs
 libeigen3-dev	/usr/include/eigen3/Eigen/Core	the library that they compute with
+libucx0	/usr/lib/x86_64-linux-gnu/libucp.so.0	carries pages to memory nodes
 libopenblas0-pthread	/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3	the one that numpy computes with"
 
 # libCacheSim for farside bench analysis, in a place of its own.

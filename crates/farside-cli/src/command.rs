@@ -104,8 +104,8 @@ struct RunArguments {
     /// percentage of its peak footprint (25%).
     #[arg(long, value_name = "SIZE|PERCENT")]
     local: Option<String>,
-    /// Where far pages lie: embedded:[latency=5us,...]; tcp://HOST[:PORT] of a `farside node`, and if given several
-    /// times, pages are spread over the nodes; redis://HOST[:PORT] of a Redis or Valkey cluster; or file:PATH[?size=64G]
+    /// Where far pages lie: embedded:[latency=5us,...]; tcp://HOST[:PORT] or ucx://HOST[:PORT] of a `farside node`, and
+    /// if given several times, pages are spread over the nodes; redis://HOST[:PORT] of a Redis or Valkey cluster; or file:PATH[?size=64G]
     /// for a file on this machine.
     #[arg(long, value_name = "URL")]
     far: Vec<String>,
@@ -198,7 +198,9 @@ fn run_help() -> String {
          a Redis or Valkey cluster that keeps to the strict profile; see the operators' guide\n  \
          file:PATH[?size=64G&seal=yes&depth=64&ring=no]\n                 \
          a file of at most that size (default: half of what is free) for each program, in that\n                 \
-         directory, or where that file would be; it has no name, and ends with the program\n\n\
+         directory, or where that file would be; it has no name, and ends with the program\n  \
+         ucx://HOST[:PORT],...[?copies=N&...]\n                 \
+         the same over UCX: shared memory, TCP or RDMA, whichever it finds; nothing is protected on its way\n\n\
          Replacement policies:\n{}\n\
          Prefetchers:\n{}\n\
          Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR,\n\

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use farside_far::remote::Carrier;
 use farside_node::network::{Node, Options};
 use farside_os::memory::{PAGE, available_bytes};
+use farside_wire::transport::ucx::UcxListening;
 use farside_wire::transport::{Files, TcpListening};
 use nix::sys::signal::{SigSet, Signal};
 
@@ -25,9 +27,10 @@ const LEFT_PAGES: i32 = 1;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Serve clients that connect here: HOST:PORT.
+    /// Serve clients that connect here: HOST:PORT, or ucx://HOST:PORT for those that come over UCX. May be given several
+    /// times.
     #[arg(long, value_name = "ADDR", required_unless_present = "embedded")]
-    listen: Option<String>,
+    listen: Vec<String>,
     /// Most memory for pages: 64G, 512M.
     #[arg(long, value_name = "SIZE", required_unless_present = "embedded")]
     memory: Option<String>,
@@ -67,9 +70,9 @@ fn time(text: &str) -> Result<Duration, String> {
 
 /// Serves until the node is told to end, or the run and its processes are gone.
 pub fn node(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    match (arguments.link, &arguments.listen, &arguments.memory) {
-        (Some(link), None, None) => serve_run(link),
-        (None, Some(listen), Some(memory)) => serve_network(arguments, listen, memory),
+    match (arguments.link, &arguments.listen[..], &arguments.memory) {
+        (Some(link), [], None) => serve_run(link),
+        (None, [_, ..], Some(memory)) => serve_network(arguments, memory),
         _ => Err(Failure::usage("give --listen and --memory")),
     }
 }
@@ -95,9 +98,78 @@ fn serve_run(link: RawFd) -> Result<ExitCode, Failure> {
     }
 }
 
+/// Where clients connect.
+enum Listening {
+    Tcp(TcpListening),
+    Ucx(UcxListening),
+}
+
+/// An address to listen at, and for what.
+struct Place<'a> {
+    /// As it was given.
+    text: &'a str,
+    carrier: Carrier,
+    address: SocketAddr,
+}
+
+impl<'a> Place<'a> {
+    /// Reads an address, which clients on other machines may reach only as they are protected there.
+    fn read(text: &'a str, arguments: &Arguments, has_credentials: bool) -> Result<Self, Failure> {
+        let scheme = Carrier::Ucx.scheme();
+        let (carrier, host) = match text.strip_prefix(scheme) {
+            Some(host) => (Carrier::Ucx, host),
+            None => (Carrier::Tcp, text.strip_prefix(Carrier::Tcp.scheme()).unwrap_or(text)),
+        };
+        let address = address_of("--listen", host)?;
+        let protected = has_credentials && carrier == Carrier::Tcp;
+        if protected || arguments.insecure || address.ip().is_loopback() {
+            return Ok(Self { text, carrier, address });
+        }
+        Err(Failure::usage(match carrier {
+            Carrier::Tcp => format!(
+                "--listen {text}: clients on other machines would send pages unprotected: give --psk, or --tls-ca, \
+                 --tls-cert and --tls-key; or allow it with --insecure"
+            ),
+            Carrier::Ucx => format!(
+                "--listen {text}: UCX protects nothing and lets everybody in: use it on an isolated network only, and \
+                 allow it with --insecure"
+            ),
+        }))
+    }
+
+    fn listen(&self) -> Result<Listening, Failure> {
+        let cannot = |error| Failure::own(format!("cannot listen at {}: {error}", self.text));
+        match self.carrier {
+            Carrier::Tcp => TcpListening::bind(self.address).map(Listening::Tcp),
+            Carrier::Ucx => UcxListening::bind(self.address).map(Listening::Ucx),
+        }
+        .map_err(cannot)
+    }
+}
+
+impl Listening {
+    /// Where it is, as clients are to name it.
+    fn name(&self) -> Result<String, Failure> {
+        match self {
+            Listening::Tcp(tcp) => {
+                let address = tcp.address();
+                let address = address.map_err(|error| Failure::own(error.to_string()))?;
+                Ok(address.to_string())
+            }
+            Listening::Ucx(ucx) => Ok(format!("{}{}", Carrier::Ucx.scheme(), ucx.address())),
+        }
+    }
+
+    fn serve(&self, node: &Arc<Node>) -> std::io::Result<()> {
+        match self {
+            Listening::Tcp(tcp) => node.serve(tcp),
+            Listening::Ucx(ucx) => node.serve_ucx(ucx),
+        }
+    }
+}
+
 /// Serves clients across a network until a signal ends it.
-fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<ExitCode, Failure> {
-    let address = address_of("--listen", listen)?;
+fn serve_network(arguments: &Arguments, memory: &str) -> Result<ExitCode, Failure> {
     let CredentialArguments { psk, tls_ca, tls_cert, tls_key } = &arguments.credentials;
     let file = |path: &Option<String>| path.as_ref().map(PathBuf::from);
     let files = Files {
@@ -108,13 +180,9 @@ fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<Ex
         password: None,
     };
     let protection = files.read().map_err(|error| Failure::usage(error.to_string()))?;
-    let protected = arguments.insecure || protection.is_some();
-    if !protected && !address.ip().is_loopback() {
-        return Err(Failure::usage(format!(
-            "--listen {listen}: clients on other machines would send pages unprotected: give --psk, or --tls-ca, \
-             --tls-cert and --tls-key; or allow it with --insecure"
-        )));
-    }
+    let has_credentials = protection.is_some();
+    let places = arguments.listen.iter().map(|text| Place::read(text, arguments, has_credentials));
+    let places: Vec<Place<'_>> = places.collect::<Result<_, _>>()?;
     let bytes = memory_of(memory)?;
     let lease = Duration::try_from_secs_f64(arguments.lease).ok();
     let lease = lease.filter(|lease| *lease <= Duration::from_secs(86_400));
@@ -125,11 +193,11 @@ fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<Ex
     let spin = arguments.spin;
     let options = Options { memory: bytes, lease, spin, connections, protection };
     let node = Node::new(options).map_err(|error| Failure::own(error.to_string()))?;
-    let cannot = |error| Failure::own(format!("cannot listen at {listen}: {error}"));
-    let listening = TcpListening::bind(address).map_err(cannot)?;
+    // Signals are waited for by one thread, and blocked in those that the others start.
     end_by_signal(&node)
         .map_err(|error| Failure::own(format!("cannot wait for signals: {error}")))?;
-    let address = listening.address().map_err(cannot)?;
+    let listening = places.iter().map(Place::listen).collect::<Result<Vec<_>, _>>()?;
+    let names = listening.iter().map(Listening::name).collect::<Result<Vec<_>, _>>()?;
     if let Some(metrics) = &arguments.metrics {
         let address = address_of("--metrics", metrics)?;
         let cannot = |error| Failure::own(format!("cannot serve metrics at {metrics}: {error}"));
@@ -137,11 +205,22 @@ fn serve_network(arguments: &Arguments, listen: &str, memory: &str) -> Result<Ex
     }
     let mut out = std::io::stdout();
     // Nobody may be there to read it.
-    let _ = writeln!(out, "memory node at {address} with {} for pages", Size(bytes));
+    let names = names.join(" and ");
+    let _ = writeln!(out, "memory node at {names} with {} for pages", Size(bytes));
     let _ = out.flush();
-    let serving = Arc::clone(&node);
-    serving.serve(&listening).map_err(|error| Failure::own(error.to_string()))?;
+    serve_all(&node, &listening).map_err(|error| Failure::own(error.to_string()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Serves at each place, with a thread for each.
+fn serve_all(node: &Arc<Node>, listening: &[Listening]) -> std::io::Result<()> {
+    std::thread::scope(|scope| {
+        let serving: Vec<_> =
+            listening.iter().map(|place| scope.spawn(|| place.serve(node))).collect();
+        serving.into_iter().try_for_each(|thread| {
+            thread.join().unwrap_or_else(|_| Err(std::io::Error::other("a thread has failed")))
+        })
+    })
 }
 
 /// At the first signal that asks the node to end, it gives its pages to others and ends when it has none; at the second

@@ -2,11 +2,11 @@
 
 use std::os::fd::OwnedFd;
 
-use farside_wire::transport::{BadCredentials, Files};
+use farside_wire::transport::{BadCredentials, Files, Protection};
 use thiserror::Error;
 
 use crate::redis::{Redis, RedisCluster};
-use crate::remote::{Cluster, TcpNetwork};
+use crate::remote::{Carrier, Cluster, TcpNetwork};
 use crate::{Embedded, FarError, FarStore, FarUrl, File, FileUrl, Remote, Unresolved};
 
 /// A far store that is about to be opened: all that can be wrong with how it was described has been found.
@@ -16,7 +16,7 @@ pub enum Opening {
     /// A file.
     File(FileUrl),
     /// Nodes across a network.
-    Nodes(Cluster, TcpNetwork),
+    Nodes(Cluster, Protection),
     /// A cluster that speaks Redis's protocol.
     Redis(RedisCluster, TcpNetwork),
 }
@@ -30,6 +30,9 @@ pub enum BadStore {
     /// The files that protect the way there make no sense.
     #[error(transparent)]
     Credentials(#[from] BadCredentials),
+    /// They are given for a way that nothing protects.
+    #[error("UCX protects nothing on its way; --psk and the options of TLS are for tcp://")]
+    Useless,
 }
 
 /// Finds what a URL names, and by what the way there is protected; an `insecure` one needs to be protected by nothing.
@@ -43,8 +46,11 @@ pub fn open(url: &FarUrl, files: &Files, insecure: bool) -> Result<Opening, BadS
         FarUrl::File(file) => Opening::File(file.clone()),
         FarUrl::Nodes(nodes) => {
             let protection = files.read()?;
+            if protection.is_some() && nodes.carrier == Carrier::Ucx {
+                return Err(BadStore::Useless);
+            }
             let cluster = nodes.resolve(insecure || protection.is_some())?;
-            Opening::Nodes(cluster, TcpNetwork { protection })
+            Opening::Nodes(cluster, protection)
         }
         FarUrl::Redis(url) => {
             let protection = files.read_for_cluster(url.tls)?;
@@ -63,8 +69,9 @@ impl Opening {
         Ok(match self {
             Self::Embedded(url) => Box::new(Embedded::connect(link, &url, pages)?),
             Self::File(url) => Box::new(File::connect(link, &url, pages)?),
-            Self::Nodes(cluster, network) => {
-                Box::new(Remote::connect(link, &cluster, Box::new(network), pages)?)
+            Self::Nodes(cluster, protection) => {
+                let network = cluster.carrier.network(protection);
+                Box::new(Remote::connect(link, &cluster, network, pages)?)
             }
             Self::Redis(cluster, network) => {
                 Box::new(Redis::connect(link, &cluster, Box::new(network), pages)?)

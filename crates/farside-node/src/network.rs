@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 
 use farside_os::Result;
@@ -12,6 +12,7 @@ use farside_os::memory::PAGE;
 use farside_os::random;
 use farside_os::thread::now_ns;
 use farside_wire::frame::{Code, Vitals};
+use farside_wire::transport::ucx::UcxListening;
 use farside_wire::transport::{Patience, Protection, Stream, Tcp, TcpListening, Tls};
 
 use crate::counters::Counters;
@@ -67,6 +68,8 @@ pub struct Node {
     connections: AtomicUsize,
     epochs: AtomicU64,
     draining: AtomicBool,
+    /// Whether somebody looks after leases.
+    swept: Once,
 }
 
 /// A client's place at a node, from Hello to the end of the connection.
@@ -101,6 +104,7 @@ impl Node {
             connections: AtomicUsize::new(0),
             epochs: AtomicU64::new(u64::from_le_bytes(seed)),
             draining: AtomicBool::new(false),
+            swept: Once::new(),
         }))
     }
 
@@ -179,22 +183,45 @@ impl Node {
         }
     }
 
+    /// Has a thread look after leases, if none does.
+    fn look_after_leases(self: &Arc<Self>) -> io::Result<()> {
+        let mut started = Ok(());
+        self.swept.call_once(|| {
+            let node = Arc::clone(self);
+            let sweeping = move || loop {
+                std::thread::sleep(SWEEP);
+                node.sweep();
+            };
+            let thread = std::thread::Builder::new().name("leases".into()).spawn(sweeping);
+            started = thread.map(drop);
+        });
+        started
+    }
+
     /// Serves clients that connect to `listening`, until it fails for good. Each connection has a thread.
     ///
     /// # Errors
     /// If there is no thread to be had for looking after leases.
     pub fn serve(self: &Arc<Self>, listening: &TcpListening) -> io::Result<()> {
-        let node = Arc::clone(self);
-        let sweeping = move || loop {
-            std::thread::sleep(SWEEP);
-            node.sweep();
-        };
-        std::thread::Builder::new().name("leases".into()).spawn(sweeping)?;
+        self.look_after_leases()?;
         loop {
             match listening.accept() {
-                Ok((stream, _)) => self.admit(stream),
-                // Out of descriptors or memory: those that are connected are served meanwhile.
-                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+                Ok((stream, _)) => self.admit(move |node| node.protect(stream)),
+                Err(_) => rest(),
+            }
+        }
+    }
+
+    /// Serves clients that connect over UCX. Their connections are not protected, however those over TCP are.
+    ///
+    /// # Errors
+    /// As [`serve`](Self::serve).
+    pub fn serve_ucx(self: &Arc<Self>, listening: &UcxListening) -> io::Result<()> {
+        self.look_after_leases()?;
+        loop {
+            match listening.accept() {
+                Ok(stream) => self.admit(move |_| Ok(Box::new(stream) as Box<dyn Stream>)),
+                Err(_) => rest(),
             }
         }
     }
@@ -214,7 +241,11 @@ impl Node {
         Ok(Box::new(Tls::accept(tcp, credentials, patience)?))
     }
 
-    fn admit(self: &Arc<Self>, stream: TcpStream) {
+    /// Gives a connection a thread, which first makes it ready.
+    fn admit(
+        self: &Arc<Self>,
+        prepare: impl FnOnce(&Self) -> io::Result<Box<dyn Stream>> + Send + 'static,
+    ) {
         let most = self.options.connections;
         let more = |count| (count < most).then_some(count + 1);
         if self.connections.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_err() {
@@ -224,7 +255,7 @@ impl Node {
         let node = Arc::clone(self);
         let serving = move || {
             let connection = Connection(node);
-            match connection.0.protect(stream) {
+            match prepare(&connection.0) {
                 Ok(stream) => connection.0.attend(stream),
                 Err(_) => Counters::add(&connection.0.counters.refused_connections, 1),
             }
@@ -234,6 +265,11 @@ impl Node {
             self.connections.fetch_sub(1, Ordering::AcqRel);
         }
     }
+}
+
+/// Out of descriptors or memory: those that are connected are served meanwhile.
+fn rest() {
+    std::thread::sleep(Duration::from_millis(10));
 }
 
 /// Counts a connection while it lasts.

@@ -67,10 +67,11 @@ pub fn measure(
     let opening = open(&options.far, &options.credentials, options.insecure)
         .map_err(|error| Failure::usage(error.to_string()))?;
     let (paths, profile) = match opening {
-        Opening::Nodes(cluster, network) => {
+        Opening::Nodes(cluster, protection) => {
             let alone = |node| Cluster { nodes: vec![node], copies: 1, ..cluster.clone() };
             let of = |node: &NodeAddress| {
-                let (cluster, network) = (alone(node.clone()), Box::new(network.clone()));
+                let cluster = alone(node.clone());
+                let network = cluster.carrier.network(protection.clone());
                 path(&node.address.to_string(), || {
                     Ok(Box::new(Remote::alone(&cluster, network, PAGES.into())?))
                 })

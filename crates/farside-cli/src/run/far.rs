@@ -2,7 +2,7 @@
 
 use farside_far::file::check;
 use farside_far::redis::{Finding, RedisCluster, check_profile, forget_pool};
-use farside_far::remote::{TcpNetwork, probe};
+use farside_far::remote::{Carrier, TcpNetwork, probe};
 use farside_far::{FarUrl, Opening, open};
 
 use super::complain;
@@ -18,11 +18,13 @@ pub fn reach(options: &Options) -> Result<FarUrl, Failure> {
     let opening = open(&options.far, &options.credentials, options.insecure)
         .map_err(|error| Failure::usage(error.to_string()))?;
     match (&options.far, opening) {
-        (FarUrl::Nodes(nodes), Opening::Nodes(cluster, network)) => {
+        (FarUrl::Nodes(nodes), Opening::Nodes(cluster, protection)) => {
+            let network = cluster.carrier.network(protection);
+            let scheme = if nodes.carrier == Carrier::Tcp { "" } else { nodes.carrier.scheme() };
             for (host, node) in nodes.hosts.iter().zip(&cluster.nodes) {
-                probe(&network, node, &cluster.timing).map_err(|error| {
+                probe(&*network, node, &cluster.timing).map_err(|error| {
                     Failure::own(format!(
-                        "cannot use memory node {host}: {error}; `farside node --listen {host} --memory SIZE` \
+                        "cannot use memory node {host}: {error}; `farside node --listen {scheme}{host} --memory SIZE` \
                          starts one"
                     ))
                 })?;

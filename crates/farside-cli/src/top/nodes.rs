@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use comfy_table::{CellAlignment, Table, presets};
-use farside_far::remote::{NodeAddress, TcpNetwork, Timing, stats};
+use farside_far::remote::{Network, NodeAddress, Timing, stats};
 use farside_far::{Opening, open};
 use serde_json::{Map, Value, json};
 
@@ -30,10 +30,11 @@ struct Look {
 pub fn top(options: &Options, once: bool, json: bool) -> Result<ExitCode, Failure> {
     let opening = open(&options.far, &options.credentials, options.insecure)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    let Opening::Nodes(cluster, network) = opening else {
+    let Opening::Nodes(cluster, protection) = opening else {
         return Err(Failure::usage("--node: name memory nodes, such as tcp://host:port"));
     };
-    let look = || look(&cluster.nodes, &network, &cluster.timing);
+    let network = cluster.carrier.network(protection);
+    let look = || look(&cluster.nodes, &*network, &cluster.timing);
     if json {
         let nodes = look().nodes.into_iter().map(|(node, figures)| match figures {
             Ok(figures) => json!({ "node": node, "figures": figures }),
@@ -56,7 +57,7 @@ pub fn top(options: &Options, once: bool, json: bool) -> Result<ExitCode, Failur
     }
 }
 
-fn look(nodes: &[NodeAddress], network: &TcpNetwork, timing: &Timing) -> Look {
+fn look(nodes: &[NodeAddress], network: &dyn Network, timing: &Timing) -> Look {
     let of = |node: &NodeAddress| {
         let figures = stats(network, node, timing).map_err(|error| error.to_string());
         let named = figures.map(|figures| {

@@ -1,6 +1,7 @@
 //! Programs on memory nodes that are killed, stopped, emptied and filled, and on files.
 
 mod file;
+mod ucx;
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -73,7 +74,10 @@ impl Churn {
 /// The URL of nodes, as `farside top` names it.
 fn url(nodes: &[&Node], options: &str) -> String {
     let hosts: Vec<&str> = nodes.iter().map(|node| &node.address[..]).collect();
-    let far: FarUrl = format!("tcp://{}?{options}", hosts.join(",")).parse().expect("a URL");
+    // A node over UCX says so by its scheme, which a URL has once.
+    let scheme = if hosts.iter().any(|host| host.starts_with("ucx://")) { "ucx" } else { "tcp" };
+    let hosts = hosts.join(",").replace("ucx://", "");
+    let far: FarUrl = format!("{scheme}://{hosts}?{options}").parse().expect("a URL");
     far.to_string()
 }
 

@@ -5,6 +5,7 @@
 //! store's own, so that renaming pages, and sharing them with a forked process, concerns nobody else.
 
 mod line;
+mod network;
 mod peer;
 mod placement;
 mod reading;
@@ -26,8 +27,9 @@ use crate::seals::Seals;
 use crate::slots::{RAW_UNITS, Slots};
 use crate::troubles::Troubles;
 use crate::{FarError, FarStore, Health, Ticket};
+pub use network::{Carrier, Network, NodeAddress, TcpNetwork, UcxNetwork};
 use peer::Peer;
-pub use peer::{Network, NodeAddress, TcpNetwork, probe, stats};
+pub use peer::{probe, stats};
 use reading::Readings;
 
 /// How long things may take.
@@ -63,6 +65,8 @@ impl Default for Timing {
 /// Nodes, and how they are used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
+    /// What carries messages to them.
+    pub carrier: Carrier,
     /// Where they are.
     pub nodes: Vec<NodeAddress>,
     /// How many of them are to have each page.

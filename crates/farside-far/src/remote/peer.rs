@@ -1,48 +1,17 @@
 //! A memory node across a network, as this side knows it.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use farside_os::random;
 use farside_wire::figures::{self, Figure};
 use farside_wire::frame::{Code, DRAINING, Kind, MOST, Record, Vitals, hello};
-use farside_wire::transport::{Patience, Protection, Stream, Tcp, Tls};
 
 use super::Timing;
 use super::line::{CallId, Line, Reply, Silence};
+use super::network::{Network, NodeAddress};
 use crate::seals::Seals;
-
-/// Connects to nodes, and tells the time: what a simulation puts something else in place of.
-pub trait Network: Send + Sync {
-    /// A connection, within `timeout_ns`.
-    ///
-    /// # Errors
-    /// If there is none to be had.
-    fn connect(&self, node: &NodeAddress, timeout_ns: u64) -> io::Result<Box<dyn Stream>>;
-
-    /// Nanoseconds of the clock that everything goes by.
-    fn now(&self) -> u64;
-
-    /// Lets some time pass.
-    fn rest(&self, ns: u64);
-}
-
-/// Where a node is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeAddress {
-    /// What it is called: its certificate has to say so.
-    pub name: String,
-    /// Its address.
-    pub address: SocketAddr,
-}
-
-impl From<SocketAddr> for NodeAddress {
-    fn from(address: SocketAddr) -> Self {
-        Self { name: address.ip().to_string(), address }
-    }
-}
 
 /// What a request is for: a page that the program waits for does not queue behind others.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -312,29 +281,4 @@ pub fn stats(
     let until = network.now() + timing.deadline_ns;
     let reply = line.wait(id, &mut None, until).map_err(silent)?;
     Ok(reply.figures.into_iter().filter_map(figures::of).collect())
-}
-
-/// Connections over TCP.
-#[derive(Clone, Debug, Default)]
-pub struct TcpNetwork {
-    /// How they are protected.
-    pub protection: Protection,
-}
-
-impl Network for TcpNetwork {
-    fn connect(&self, node: &NodeAddress, timeout_ns: u64) -> io::Result<Box<dyn Stream>> {
-        let timeout = std::time::Duration::from_nanos(timeout_ns.max(1));
-        let tcp = Tcp::connect(node.address, timeout)?;
-        let Protection::Tls(credentials) = &self.protection else { return Ok(Box::new(tcp)) };
-        let patience = Patience::from_now(&tcp, 0, timeout_ns);
-        Ok(Box::new(Tls::connect(tcp, credentials, &node.name, patience)?))
-    }
-
-    fn now(&self) -> u64 {
-        farside_os::thread::now_ns()
-    }
-
-    fn rest(&self, ns: u64) {
-        farside_os::thread::sleep_ns(ns);
-    }
 }

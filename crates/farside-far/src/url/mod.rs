@@ -1,18 +1,20 @@
 //! Far-store URLs: `embedded:latency=5us,bandwidth=25gbit,compress=lz4`, `tcp://host:port,host:port?copies=2`,
-//! `file:/path?size=64G`.
+//! `ucx://host:port`, `redis://host:port`, `file:/path?size=64G`.
 
 mod file;
+mod nodes;
 mod redis;
-mod tcp;
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::remote::Carrier;
+
 pub use file::FileUrl;
+pub use nodes::{NodesUrl, PORT, Unresolved};
 pub use redis::RedisUrl;
-pub use tcp::{NodesUrl, PORT, Unresolved};
 
 /// How pages are packed before they are stored.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -56,7 +58,7 @@ pub enum BadUrl {
     /// Unknown scheme.
     #[error(
         "no far store is called {0:?}; there are: embedded:[latency=5us,bandwidth=25gbit,compress=lz4], \
-         tcp://HOST[:PORT],...[?copies=2], redis://HOST[:PORT],...[?replicas=1] and file:PATH[?size=64G]"
+         tcp://HOST[:PORT],...[?copies=2], the same with ucx://, redis://HOST[:PORT],...[?replicas=1] and file:PATH[?size=64G]"
     )]
     Scheme(String),
     /// Unknown option.
@@ -91,7 +93,9 @@ pub enum BadUrl {
     #[error("{0} memory nodes; a run has at most {most}", most = crate::remote::MOST_NODES)]
     TooMany(usize),
     /// Kinds of memory that do not go together.
-    #[error("several URLs stripe over memory nodes, so all of them have to be tcp://")]
+    #[error(
+        "several URLs stripe over memory nodes, so all of them have to be tcp://, or all ucx://"
+    )]
     Mixed,
     /// An option's value makes no sense.
     #[error("{option}={value:?}: {expected}")]
@@ -124,8 +128,10 @@ impl FromStr for FarUrl {
 
 impl FarUrl {
     fn one(text: &str) -> Result<Self, BadUrl> {
-        if let Some(rest) = text.strip_prefix("tcp://") {
-            return rest.parse().map(FarUrl::Nodes);
+        for carrier in [Carrier::Tcp, Carrier::Ucx] {
+            if let Some(rest) = text.strip_prefix(carrier.scheme()) {
+                return NodesUrl::parse(carrier, rest).map(FarUrl::Nodes);
+            }
         }
         if text.starts_with("redis://") || text.starts_with("rediss://") {
             return text.parse().map(FarUrl::Redis);
@@ -253,7 +259,11 @@ mod tests {
         let FarUrl::Nodes(nodes) = &url else { panic!("{url}") };
         assert_eq!(nodes.hosts, [format!("a:{PORT}"), "[::1]:9".into(), "b:7".into()]);
         assert_eq!((nodes.copies, nodes.timing.deadline_ns), (2, 2_000_000_000));
-        assert_eq!(url.to_string().parse(), Ok(url));
+        assert_eq!(url.to_string().parse(), Ok(url.clone()));
+        let other: FarUrl = url.to_string().replace("tcp:", "ucx:").parse().unwrap();
+        assert_eq!(other.to_string(), url.to_string().replace("tcp:", "ucx:"));
+        let FarUrl::Nodes(nodes) = &other else { panic!("{other}") };
+        assert_eq!(nodes.carrier, Carrier::Ucx);
     }
 
     #[test]
@@ -298,6 +308,8 @@ mod tests {
             "tcp://a:1?colour=red",
             "tcp://a:1?deadline=5",
             "tcp://a:1 embedded:",
+            "tcp://a:1 ucx://b:1",
+            "ucx://",
             "tcp://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
             "redis://",
             "redis://user:password@host",

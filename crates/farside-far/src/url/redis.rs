@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use farside_os::random;
 
-use super::tcp::{Time, Unresolved, find, host};
+use super::nodes::{Time, Unresolved, find, host};
 use super::{BadUrl, nanoseconds, yes_or_no};
 use crate::redis::{Login, RedisCluster};
 use crate::remote::{MOST_NODES, NodeAddress, Timing};

@@ -3,6 +3,7 @@
 mod cable;
 mod credentials;
 mod setup;
+mod ucx;
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
-use farside_far::remote::{Cluster, TcpNetwork, Timing};
+use farside_far::remote::{Carrier, Cluster, Timing};
 use farside_far::{FarError, FarStore, Remote};
 use farside_node::network::{Node, Options};
 use farside_os::memory::{PAGE, anonymous_file};
 use farside_os::socket;
 use farside_wire::pool::{DATA_BYTES, MAX_PAGES, Message, REFS_BYTES};
+use farside_wire::transport::ucx::UcxListening;
 use farside_wire::transport::{Protection, TcpListening};
 
 /// A node, and where it is.
@@ -21,6 +22,16 @@ pub fn node(options: Options) -> (Arc<Node>, SocketAddr) {
     let address = listening.address().unwrap();
     let serving = Arc::clone(&node);
     std::thread::spawn(move || serving.serve(&listening));
+    (node, address)
+}
+
+/// The same over UCX.
+pub fn ucx_node(options: Options) -> (Arc<Node>, SocketAddr) {
+    let node = Node::new(options).unwrap();
+    let listening = UcxListening::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = listening.address();
+    let serving = Arc::clone(&node);
+    std::thread::spawn(move || serving.serve_ucx(&listening));
     (node, address)
 }
 
@@ -41,7 +52,21 @@ impl Client {
         Self::protected(nodes, copies, timing, Protection::None)
     }
 
+    pub fn over_ucx(nodes: &[SocketAddr], copies: usize, timing: Timing) -> Self {
+        Self::over(Carrier::Ucx, nodes, copies, timing, Protection::None)
+    }
+
     pub fn protected(
+        nodes: &[SocketAddr],
+        copies: usize,
+        timing: Timing,
+        protection: Protection,
+    ) -> Self {
+        Self::over(Carrier::Tcp, nodes, copies, timing, protection)
+    }
+
+    fn over(
+        carrier: Carrier,
         nodes: &[SocketAddr],
         copies: usize,
         timing: Timing,
@@ -58,13 +83,14 @@ impl Client {
         let fds = [files[0].as_fd(), files[1].as_fd(), files[2].as_fd()];
         socket::send(keeper.as_fd(), &Message::Pool.encode(), &fds).unwrap();
         let cluster = Cluster {
+            carrier,
             nodes: nodes.iter().map(|node| (*node).into()).collect(),
             copies,
             seal,
             timing,
         };
-        let store =
-            Remote::connect(link, &cluster, Box::new(TcpNetwork { protection }), 1 << 20).unwrap();
+        let network = carrier.network(protection);
+        let store = Remote::connect(link, &cluster, network, 1 << 20).unwrap();
         let store = Arc::new(store);
         let over = Arc::new(AtomicBool::new(false));
         let (tended, ended) = (Arc::clone(&store), Arc::clone(&over));

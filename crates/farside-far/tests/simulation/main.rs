@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use farside_far::remote::{Cluster, NodeAddress, Timing};
+use farside_far::remote::{Carrier, Cluster, NodeAddress, Timing};
 use farside_far::{FarError, FarStore, Remote};
 use farside_os::memory::PAGE;
 use network::{Sky, Weather, World};
@@ -207,7 +207,8 @@ fn start(plan: &Rc<Plan>, world: &Rc<World>, failed: &Rc<RefCell<Option<String>>
     let nodes = (0..plan.nodes as u16)
         .map(|port| NodeAddress { name: "node".into(), address: ([127, 0, 0, 1], port).into() });
     let timing = Timing { spin_ns: 0, ..Timing::default() };
-    let cluster = Cluster { nodes: nodes.collect(), copies: plan.copies, seal: plan.seal, timing };
+    let (carrier, copies, seal) = (Carrier::Tcp, plan.copies, plan.seal);
+    let cluster = Cluster { carrier, nodes: nodes.collect(), copies, seal, timing };
     let store = loop {
         match Remote::alone(&cluster, Box::new(Sky(Rc::clone(world))), 1 << 16) {
             Ok(store) => break Arc::new(store),

@@ -9,11 +9,16 @@ mod buffered;
 mod credentials;
 mod tcp;
 mod tls;
+pub mod ucx;
 
 pub use buffered::Buffered;
 pub use credentials::{BadCredentials, Credentials, Files, Protection};
 pub use tcp::{Tcp, TcpListening};
 pub use tls::Tls;
+
+/// Descriptors from this number on are seldom closed by programs that close all that they know of, nor counted on by
+/// those that count on low ones.
+const HIGH: i32 = 800;
 
 /// What a thread waits for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

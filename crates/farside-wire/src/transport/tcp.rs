@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use farside_os::stream;
 
-use super::{Interest, Stream};
+use super::{HIGH, Interest, Stream};
 
 /// A TCP connection.
 #[derive(Debug)]
@@ -42,10 +42,6 @@ impl Tcp {
         self.stream.peer_addr()
     }
 }
-
-/// Descriptors from this number on are seldom closed by programs that close all that they know of, nor counted on by
-/// those that count on low ones.
-const HIGH: i32 = 800;
 
 /// Gives a descriptor that is opened in the midst of a program a high number.
 fn out_of_the_way(stream: TcpStream) -> TcpStream {

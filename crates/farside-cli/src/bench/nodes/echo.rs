@@ -2,10 +2,11 @@
 //! again. Nothing is named, checked or kept.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Instant;
 
 use clap::Args;
+use farside_wire::transport::ucx::{self, UcxListening};
 
 use super::super::Failure;
 use super::PAGE;
@@ -15,12 +16,27 @@ const REQUEST: usize = 56;
 
 /// Options of the hidden `farside bench echo`.
 #[derive(Debug, Args)]
-pub(crate) struct EchoArgs {}
+pub(crate) struct EchoArgs {
+    /// Over UCX.
+    #[arg(long)]
+    ucx: bool,
+    /// Be the client of the one that listens there, and say how long an exchange takes in the median.
+    #[arg(long, requires = "ucx")]
+    to: Option<SocketAddr>,
+    /// How many exchanges.
+    #[arg(long, default_value_t = 20_000)]
+    exchanges: usize,
+}
 
 /// Says where it listens, and answers the one client that connects until that hangs up.
-pub(crate) fn run(_: &EchoArgs) -> Result<String, Failure> {
-    serve().map_err(|error| Failure::io("echo", &error))?;
-    Ok(String::new())
+pub(crate) fn run(args: &EchoArgs) -> Result<String, Failure> {
+    let served = match args.to {
+        Some(address) => ucx::echo::exchanges(address, args.exchanges)
+            .map(|took| format!("{}\n", super::median(&took))),
+        None if args.ucx => serve_ucx().map(|()| String::new()),
+        None => serve().map(|()| String::new()),
+    };
+    served.map_err(|error| Failure::io("echo", &error))
 }
 
 fn serve() -> std::io::Result<()> {
@@ -33,6 +49,12 @@ fn serve() -> std::io::Result<()> {
         stream.write_all(&page)?;
     }
     Ok(())
+}
+
+fn serve_ucx() -> std::io::Result<()> {
+    let listening = UcxListening::bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+    writeln!(std::io::stdout(), "{}", listening.address())?;
+    ucx::echo::answer(&listening)
 }
 
 fn prepare(stream: &TcpStream) -> std::io::Result<()> {

@@ -7,11 +7,12 @@ mod cluster;
 pub(super) mod echo;
 mod process;
 mod runs;
+mod ucx;
 
 use std::net::SocketAddr;
 
 use clap::{Args, ValueEnum};
-use farside_far::remote::{Cluster, TcpNetwork, Timing};
+use farside_far::remote::{Carrier, Cluster, Timing};
 use farside_far::{FarError, Remote};
 use farside_wire::transport::{Files, Protection};
 
@@ -47,6 +48,8 @@ pub(crate) struct NodesArgs {
 enum Section {
     /// One page at a time.
     Latency,
+    /// One page at a time over UCX, by the transports that UCX_TLS names.
+    Ucx,
     /// Many pages at a time.
     Batch,
     /// What a node costs its machine.
@@ -79,11 +82,13 @@ fn fetcher(
     protection: Protection,
     pages: u32,
 ) -> Result<Fetcher, Failure> {
-    let address = node.address.parse::<SocketAddr>();
+    let plain = node.address.strip_prefix(Carrier::Ucx.scheme());
+    let carrier = if plain.is_some() { Carrier::Ucx } else { Carrier::Tcp };
+    let address = plain.unwrap_or(&node.address).parse::<SocketAddr>();
     let address = address.map_err(|_| Failure::new("a node has no address"))?;
     let timing = Timing { spin_ns: 100_000_000, ..Timing::default() };
-    let cluster = Cluster { nodes: vec![address.into()], copies: 1, seal, timing };
-    let network = Box::new(TcpNetwork { protection });
+    let cluster = Cluster { carrier, nodes: vec![address.into()], copies: 1, seal, timing };
+    let network = carrier.network(protection);
     let store = Remote::alone(&cluster, network, pages.into()).map_err(far)?;
     Fetcher::new(Box::new(store), pages).map_err(far)
 }
@@ -97,6 +102,9 @@ pub(crate) fn run(
     let mut rows = Vec::new();
     if args.wants(Section::Latency) {
         latency(args, shared, progress, &mut rows)?;
+    }
+    if args.wants(Section::Ucx) {
+        ucx::rows(args, shared, progress, &mut rows)?;
     }
     if args.wants(Section::Batch) {
         rows.push(batch(args, shared, progress)?);

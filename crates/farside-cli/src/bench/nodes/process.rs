@@ -21,9 +21,23 @@ impl Process {
         Self::start(command.args(options), "memory node at ")
     }
 
+    /// One that is reached over UCX, by these transports. It looks again and again.
+    pub fn over_ucx(shared: &Shared, memory: u64, transports: &str) -> Result<Self, Failure> {
+        let mut command = Command::new(launch::farside(shared)?);
+        command.args(["node", "--listen", "ucx://127.0.0.1:0", "--memory", &memory.to_string()]);
+        command.args(["--spin", "100ms"]).env("UCX_TLS", transports);
+        Self::start(&mut command, "memory node at ")
+    }
+
     /// What a memory node is compared with.
     pub fn echo() -> Result<Self, Failure> {
         Self::start(Command::new(own()?).args(["bench", "echo"]), "")
+    }
+
+    /// The same over UCX.
+    pub fn ucx_echo(transports: &str) -> Result<Self, Failure> {
+        let mut command = Command::new(own()?);
+        Self::start(command.args(["bench", "echo", "--ucx"]).env("UCX_TLS", transports), "")
     }
 
     fn start(command: &mut Command, prefix: &str) -> Result<Self, Failure> {

@@ -1,13 +1,12 @@
-//! Memory nodes across a network: `tcp://host:port,host:port?copies=2&deadline=1s`.
+//! Memory nodes across a network: `tcp://host:port,host:port?copies=2&deadline=1s`, and the same with `ucx://`.
 
 use std::fmt;
 use std::net::ToSocketAddrs;
-use std::str::FromStr;
 
 use thiserror::Error;
 
 use super::{BadUrl, nanoseconds, yes_or_no};
-use crate::remote::{Cluster, MOST_NODES, NodeAddress, Timing};
+use crate::remote::{Carrier, Cluster, MOST_NODES, NodeAddress, Timing};
 
 /// The port of a node whose URL names none.
 pub const PORT: u16 = 7431;
@@ -15,6 +14,8 @@ pub const PORT: u16 = 7431;
 /// Nodes, as they are named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodesUrl {
+    /// What carries messages to them.
+    pub carrier: Carrier,
     /// Host and port of each; or its name, `@`, and then where that is.
     pub hosts: Vec<String>,
     /// How many nodes are to have each page.
@@ -45,6 +46,12 @@ pub enum Unresolved {
          --tls-ca, --tls-cert and --tls-key; or allow it with --insecure"
     )]
     Unprotected(String),
+    /// As above, over something that could not protect them.
+    #[error(
+        "memory node {0} is not on this machine, and UCX protects nothing on its way: use it on an isolated network \
+         only, and allow it with --insecure"
+    )]
+    Open(String),
 }
 
 /// Options that are times: name, and where they are kept.
@@ -79,17 +86,17 @@ pub(super) fn host(text: &str, default: u16) -> Result<String, BadUrl> {
     }
 }
 
-impl FromStr for NodesUrl {
-    type Err = BadUrl;
-
-    fn from_str(text: &str) -> Result<Self, BadUrl> {
+impl NodesUrl {
+    /// Reads what follows the scheme.
+    pub(super) fn parse(carrier: Carrier, text: &str) -> Result<Self, BadUrl> {
         let (hosts, options) = text.split_once('?').unwrap_or((text, ""));
         let hosts: Vec<String> =
             hosts.split(',').map(|text| host(text, PORT)).collect::<Result<_, _>>()?;
         if hosts.len() > MOST_NODES {
             return Err(BadUrl::TooMany(hosts.len()));
         }
-        let mut nodes = Self { hosts, copies: 1, seal: None, timing: Timing::default() };
+        let timing = Timing::default();
+        let mut nodes = Self { carrier, hosts, copies: 1, seal: None, timing };
         for option in options.split('&').filter(|option| !option.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             if name == "copies" {
@@ -142,6 +149,9 @@ fn copies(value: &str) -> Result<usize, BadUrl> {
 impl NodesUrl {
     /// Adds the nodes of another URL, whose options that are not the default hold for all.
     pub(super) fn join(&mut self, more: Self) -> Result<(), BadUrl> {
+        if more.carrier != self.carrier {
+            return Err(BadUrl::Mixed);
+        }
         self.hosts.extend(more.hosts);
         self.copies = self.copies.max(more.copies);
         self.seal = more.seal.or(self.seal);
@@ -154,6 +164,13 @@ impl NodesUrl {
         if self.hosts.len() > MOST_NODES { Err(BadUrl::TooMany(self.hosts.len())) } else { Ok(()) }
     }
 
+    fn find(&self, host: &str, protected: bool) -> Result<NodeAddress, Unresolved> {
+        find(host, protected).map_err(|error| match (error, self.carrier) {
+            (Unresolved::Unprotected(host), Carrier::Ucx) => Unresolved::Open(host),
+            (error, _) => error,
+        })
+    }
+
     /// Looks up where the nodes are. Those that are not on this machine are refused, unless connections are
     /// `protected`, or it is all right that they are not.
     ///
@@ -161,10 +178,11 @@ impl NodesUrl {
     /// If a name stands for no address.
     pub fn resolve(&self, protected: bool) -> Result<Cluster, Unresolved> {
         let nodes: Vec<NodeAddress> =
-            self.hosts.iter().map(|host| find(host, protected)).collect::<Result<_, _>>()?;
+            self.hosts.iter().map(|host| self.find(host, protected)).collect::<Result<_, _>>()?;
         let away = nodes.iter().any(|node| !node.address.ip().is_loopback());
         let seal = self.seal.unwrap_or(away);
-        Ok(Cluster { nodes, copies: self.copies, seal, timing: self.timing })
+        let Self { carrier, copies, timing, .. } = *self;
+        Ok(Cluster { carrier, nodes, copies, seal, timing })
     }
 }
 
@@ -172,13 +190,14 @@ impl From<Cluster> for NodesUrl {
     fn from(cluster: Cluster) -> Self {
         let hosts =
             cluster.nodes.iter().map(|node| format!("{}@{}", node.name, node.address)).collect();
-        Self { hosts, copies: cluster.copies, seal: Some(cluster.seal), timing: cluster.timing }
+        let Cluster { carrier, copies, seal, timing, .. } = cluster;
+        Self { carrier, hosts, copies, seal: Some(seal), timing }
     }
 }
 
 impl fmt::Display for NodesUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "tcp://{}", self.hosts.join(","))?;
+        write!(f, "{}{}", self.carrier.scheme(), self.hosts.join(","))?;
         let mut separator = '?';
         if self.copies != 1 {
             write!(f, "?copies={}", self.copies)?;

@@ -1,0 +1,91 @@
+//! Programs on memory nodes that are reached over UCX.
+
+use std::process::Command;
+
+use farside_exam::{Exam, Node, Place, Program, Random, farside, has_program, pick, skipped};
+
+use super::{Churn, can_run, pause};
+
+/// Whether there is something to test.
+fn is_there(test: &str) -> bool {
+    if !can_run(test) {
+        return false;
+    }
+    // A node says what it lacks, and ends; with UCX it finds only that nobody can listen there.
+    let listen = ["node", "--listen", "ucx://192.0.2.1:1", "--insecure", "--memory", "1M"];
+    let output = Command::new(farside()).args(listen).output().expect("farside runs");
+    let there = !String::from_utf8_lossy(&output.stderr).contains("UCX is not installed");
+    if !there {
+        skipped(test, "UCX is not installed");
+    }
+    there
+}
+
+fn node(memory: &str) -> Node {
+    Node::start_at("ucx://127.0.0.1:0", memory, &[])
+}
+
+#[test]
+fn a_program_runs_over_ucx_and_its_nodes_are_killed() {
+    if !is_there("a_program_runs_over_ucx_and_its_nodes_are_killed") {
+        return;
+    }
+    let churn = Churn::new("nodes over UCX are killed", "24", pick("6", "40"));
+    let mut random = Random::new(11);
+    for turn in 0..pick(3, 20) {
+        let mut nodes = [node("256M"), node("256M")];
+        let running = churn.start(&[&nodes[0], &nodes[1]], "copies=2");
+        pause(random.draw() % 400);
+        nodes[turn % 2].kill();
+        churn.same(&running.finish());
+    }
+}
+
+#[test]
+fn a_node_over_ucx_stops_and_goes_on() {
+    if !is_there("a_node_over_ucx_stops_and_goes_on") {
+        return;
+    }
+    let churn = Churn::new("a node over UCX stops", "24", pick("8", "40"));
+    let nodes = [node("256M"), node("256M")];
+    let running = churn.start(&[&nodes[0], &nodes[1]], "copies=2&deadline=300ms");
+    nodes[1].signal(libc::SIGSTOP);
+    pause(pick(2000, 10_000));
+    nodes[1].signal(libc::SIGCONT);
+    pause(500);
+    churn.same(&running.finish());
+}
+
+#[test]
+fn processes_that_fork_have_connections_of_their_own() {
+    if !is_there("processes_that_fork_have_connections_of_their_own") {
+        return;
+    }
+    let exam = Exam::new("forks over UCX");
+    let node = node("256M");
+    let program = Program::new("python3").args([
+        "-c",
+        "import os\n\
+         a = [bytes([i % 251]) * 5000 for i in range(4000)]\n\
+         for depth in range(3):\n\
+         \x20   child = os.fork()\n\
+         \x20   if child:\n\
+         \x20       assert os.waitpid(child, 0)[1] == 0\n\
+         \x20       break\n\
+         \x20   a = [b[:-1] + bytes([depth]) for b in a]\n\
+         assert all(b[0] == i % 251 and len(b) == 5000 for i, b in enumerate(a))\n\
+         print(depth, sum(b[-1] for b in a), flush=True)\n\
+         os._exit(0)\n",
+    ]);
+    if !has_program("processes_that_fork_have_connections_of_their_own", "python3", "python3") {
+        return;
+    }
+    // The tables of a locale are memory of the program, too.
+    let program = program.env("LC_ALL", "POSIX").env("PYTHONCOERCECLOCALE", "0");
+    let expected = exam.start(&program, Place::Plain, &exam.fresh_directory(Place::Plain)).finish();
+    exam.run(&program, Place::Far(100), &exam.fresh_directory(Place::Far(100)));
+    let far = program.env("FARSIDE_FAR", &node.address);
+    let finished = exam.start(&far, Place::Far(50), &exam.fresh_directory(Place::Far(50))).finish();
+    assert_eq!(finished.code(), Some(0), "{}", finished.errors());
+    assert!(finished.stdout == expected.stdout, "{}", finished.errors());
+}

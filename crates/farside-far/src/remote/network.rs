@@ -1,0 +1,109 @@
+//! The ways to memory nodes.
+
+use std::io;
+use std::net::SocketAddr;
+
+use farside_wire::transport::ucx::Ucx;
+use farside_wire::transport::{Patience, Protection, Stream, Tcp, Tls};
+
+/// Connects to nodes, and tells the time: what a simulation puts something else in place of.
+pub trait Network: Send + Sync {
+    /// A connection, within `timeout_ns`.
+    ///
+    /// # Errors
+    /// If there is none to be had.
+    fn connect(&self, node: &NodeAddress, timeout_ns: u64) -> io::Result<Box<dyn Stream>>;
+
+    /// Nanoseconds of the clock that everything goes by.
+    fn now(&self) -> u64;
+
+    /// Lets some time pass.
+    fn rest(&self, ns: u64);
+}
+
+/// Where a node is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeAddress {
+    /// What it is called: its certificate has to say so.
+    pub name: String,
+    /// Its address.
+    pub address: SocketAddr,
+}
+
+impl From<SocketAddr> for NodeAddress {
+    fn from(address: SocketAddr) -> Self {
+        Self { name: address.ip().to_string(), address }
+    }
+}
+
+/// What carries messages to nodes.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Carrier {
+    /// TCP, with TLS if that is asked for.
+    #[default]
+    Tcp,
+    /// UCX: shared memory, TCP or RDMA, whichever it finds. It protects nothing.
+    Ucx,
+}
+
+impl Carrier {
+    /// What URLs of its nodes begin with.
+    pub fn scheme(self) -> &'static str {
+        match self {
+            Carrier::Tcp => "tcp://",
+            Carrier::Ucx => "ucx://",
+        }
+    }
+
+    /// The network of nodes that are reached this way.
+    pub fn network(self, protection: Protection) -> Box<dyn Network> {
+        match self {
+            Carrier::Tcp => Box::new(TcpNetwork { protection }),
+            Carrier::Ucx => Box::new(UcxNetwork),
+        }
+    }
+}
+
+/// Connections over TCP.
+#[derive(Clone, Debug, Default)]
+pub struct TcpNetwork {
+    /// How they are protected.
+    pub protection: Protection,
+}
+
+impl Network for TcpNetwork {
+    fn connect(&self, node: &NodeAddress, timeout_ns: u64) -> io::Result<Box<dyn Stream>> {
+        let timeout = std::time::Duration::from_nanos(timeout_ns.max(1));
+        let tcp = Tcp::connect(node.address, timeout)?;
+        let Protection::Tls(credentials) = &self.protection else { return Ok(Box::new(tcp)) };
+        let patience = Patience::from_now(&tcp, 0, timeout_ns);
+        Ok(Box::new(Tls::connect(tcp, credentials, &node.name, patience)?))
+    }
+
+    fn now(&self) -> u64 {
+        farside_os::thread::now_ns()
+    }
+
+    fn rest(&self, ns: u64) {
+        farside_os::thread::sleep_ns(ns);
+    }
+}
+
+/// Connections over UCX.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct UcxNetwork;
+
+impl Network for UcxNetwork {
+    fn connect(&self, node: &NodeAddress, _timeout_ns: u64) -> io::Result<Box<dyn Stream>> {
+        // Whether there is a node shows when it is asked for something, for which there is as much time.
+        Ok(Box::new(Ucx::connect(node.address)?))
+    }
+
+    fn now(&self) -> u64 {
+        farside_os::thread::now_ns()
+    }
+
+    fn rest(&self, ns: u64) {
+        farside_os::thread::sleep_ns(ns);
+    }
+}
