@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::certificates::{Authority, Identity};
+
 /// How long a cluster has to come to terms with itself.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -51,6 +53,8 @@ impl Server {
 pub struct Cluster {
     home: TempDir,
     options: Vec<String>,
+    /// What protects it.
+    tls: Option<(Authority, Identity)>,
     /// Its servers: first primaries, then as many replicas as each is to have, then spare ones.
     pub servers: Vec<Server>,
 }
@@ -77,10 +81,25 @@ fn free_port() -> u16 {
 impl Cluster {
     /// Starts one with so many primaries, each with a replica, and so many spare replicas.
     pub fn start(primaries: usize, spares: usize, options: &[&str]) -> Self {
+        Self::with(primaries, spares, options, None)
+    }
+
+    /// Starts one whose servers, and clients, talk TLS.
+    pub fn protected(primaries: usize, authority: Authority) -> Self {
+        let own = authority.sign("127.0.0.1", 2100);
+        Self::with(primaries, 0, &[], Some((authority, own)))
+    }
+
+    fn with(
+        primaries: usize,
+        spares: usize,
+        options: &[&str],
+        tls: Option<(Authority, Identity)>,
+    ) -> Self {
         let home = tempfile::Builder::new().prefix("farside-cluster-").tempdir();
         let home = home.expect("a temporary directory can be made");
         let options = options.iter().map(|option| (*option).to_owned()).collect();
-        let mut cluster = Self { home, options, servers: Vec::new() };
+        let mut cluster = Self { home, options, tls, servers: Vec::new() };
         for _ in 0..2 * primaries + spares {
             let port = free_port();
             let server = cluster.server(port);
@@ -127,8 +146,20 @@ impl Cluster {
         std::fs::create_dir(&directory).expect("a directory can be made");
         let log = std::fs::File::create(self.home.path().join(format!("{port}.log")));
         let mut command = Command::new("redis-server");
-        command.arg(profile()).args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--dir"]);
-        command.arg(&directory).args(["--maxmemory", "256mb"]).args(&self.options);
+        command.arg(profile()).args(["--bind", "127.0.0.1", "--maxmemory", "256mb", "--dir"]);
+        command.arg(&directory).args(&self.options);
+        let port_text = port.to_string();
+        match &self.tls {
+            None => command.args(["--port", &port_text]),
+            Some((authority, own)) => command
+                .args(["--port", "0", "--tls-port", &port_text, "--tls-ca-cert-file"])
+                .arg(authority.path())
+                .arg("--tls-cert-file")
+                .arg(&own.certificate)
+                .arg("--tls-key-file")
+                .arg(&own.key)
+                .args(["--tls-cluster", "yes", "--tls-replication", "yes"]),
+        };
         let child = command
             .stdin(Stdio::null())
             .stdout(log.expect("a file can be made"))
@@ -150,7 +181,13 @@ impl Cluster {
 
     fn ask(&self, port: u16, words: &[&str]) -> Output {
         let port = port.to_string();
-        let output = Command::new("redis-cli").args(["-p", &port]).args(words).output();
+        let mut command = Command::new("redis-cli");
+        command.args(["-p", &port]);
+        if let Some((authority, own)) = &self.tls {
+            command.arg("--tls").arg("--cacert").arg(authority.path());
+            command.arg("--cert").arg(&own.certificate).arg("--key").arg(&own.key);
+        }
+        let output = command.args(words).output();
         output.unwrap_or_else(|e| panic!("cannot start redis-cli: {e}"))
     }
 
@@ -225,11 +262,17 @@ impl Cluster {
             .sum()
     }
 
+    /// Who vouches for its servers.
+    pub fn authority(&self) -> Option<&Authority> {
+        self.tls.as_ref().map(|(authority, _)| authority)
+    }
+
     /// Its URL, with options.
     pub fn url(&self, options: &str) -> String {
         let places: Vec<String> =
             self.awake().take(3).map(|server| format!("127.0.0.1:{}", server.port)).collect();
-        format!("redis://{}?{options}", places.join(","))
+        let scheme = if self.tls.is_some() { "rediss" } else { "redis" };
+        format!("{scheme}://{}?{options}", places.join(","))
     }
 
     /// Waits for something that is to happen.

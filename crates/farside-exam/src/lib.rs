@@ -8,6 +8,7 @@
 //! `FARSIDE_BIN` names the command to examine; without it that is `target/release/farside`.
 
 mod build;
+mod certificates;
 mod cluster;
 mod exam;
 mod node;
@@ -19,6 +20,7 @@ mod text;
 mod tree;
 
 pub use build::{compile, compile_with, source};
+pub use certificates::{Authority, Identity, text};
 pub use cluster::Cluster;
 pub use exam::{Exam, LEVELS, Place, counter_of_run, farside, plain_only};
 pub use node::Node;

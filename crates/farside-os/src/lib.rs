@@ -7,6 +7,7 @@
 mod emulated_move;
 mod error;
 pub mod huge_file;
+pub mod locale;
 pub mod memory;
 pub mod probe;
 pub mod random;

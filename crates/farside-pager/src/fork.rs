@@ -12,7 +12,7 @@ use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_os::socket::{self, Received};
 use farside_os::userfault::{Event, RawMessage, Userfault};
-use farside_os::{OsError, thread};
+use farside_os::{OsError, locale, thread};
 use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
 
@@ -212,6 +212,8 @@ impl Service {
         let underway = self.forks.lock().take().ok_or_else(lost)?;
         drop(underway.parent_end);
         let end = underway.child_end.ok_or_else(lost)?;
+        // Nobody serves faults of the first thread until it runs.
+        locale::read_as_new_threads_do();
         socket::send(end.as_fd(), &[1], &[])?;
         let mut message = vec![0u8; 1 + MAX_SERVED * 8];
         let Received { len, descriptors: [fd, ..] } = socket::receive(end.as_fd(), &mut message)?;

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use farside_exam::{
-    Cluster, Exam, Finished, Place, Program, compile, farside, has_program, pick, wait_for_file,
+    Authority, Cluster, Exam, Finished, Identity, Place, Program, compile, farside, has_program,
+    pick, wait_for_file,
 };
 
 use super::can_run;
@@ -171,4 +172,49 @@ fn a_full_cluster_holds_the_program_up_and_loses_nothing() {
     let finished = churn.run(&cluster.url("patience=500ms"));
     assert_eq!(finished.code(), Some(TO_STOP), "{}", finished.errors());
     assert!(finished.errors().contains("full"), "{}", finished.errors());
+}
+
+#[test]
+fn a_protected_cluster_takes_only_who_it_knows() {
+    let name = "a_protected_cluster_takes_only_who_it_knows";
+    if !can_run(name) || !has_program(name, "gcc", "gcc") {
+        return;
+    }
+    let cluster = Cluster::protected(3, Authority::default());
+    let authority = cluster.authority().expect("it is protected");
+    let commands =
+        "+setrange +getrange +wait +unlink +pexpire +scan +readonly +cluster|nodes +config|get";
+    for server in &cluster.servers {
+        let mut user =
+            vec!["ACL", "SETUSER", "farside", "on", ">a password", "resetchannels", "~farside:*"];
+        user.extend(commands.split(' '));
+        cluster.cli(server.port, &user);
+    }
+    let churn = Churn::new("a protected cluster", "4");
+    let (right, wrong) = (churn.exam.input("right"), churn.exam.input("wrong"));
+    std::fs::write(&right, "a password\n").expect("a file can be written");
+    std::fs::write(&wrong, "another password\n").expect("a file can be written");
+    let far = cluster.url("user=farside&seal=yes");
+    let run = |own: &Identity, trusted: &Authority, password: &Path| {
+        let program = churn.program.clone().env("FARSIDE_FAR", &far);
+        let program = program
+            .env("FARSIDE_TLS_CA", trusted.path())
+            .env("FARSIDE_TLS_CERT", &own.certificate)
+            .env("FARSIDE_TLS_KEY", &own.key)
+            .env("FARSIDE_PASSWORD", password);
+        let directory = churn.exam.fresh_directory(Place::Far(25));
+        churn.exam.start(&program, Place::Far(25), &directory).finish()
+    };
+    let (own, stranger) = (authority.sign("client", 2100), Authority::default());
+    churn.same(&run(&own, authority, &right));
+    assert_eq!(cluster.values(), 0, "the run left something behind");
+    for (why, own, trusted, password) in [
+        ("the password is wrong", &own, authority, &wrong),
+        ("the certificate is a stranger's", &stranger.sign("client", 2100), authority, &right),
+        ("the servers are strangers", &own, &stranger, &right),
+    ] {
+        let refused = run(own, trusted, password);
+        assert_eq!(refused.code(), Some(TO_STOP), "{why}: {}", refused.errors());
+        assert!(refused.errors().contains("cannot use the cluster"), "{why}: {}", refused.errors());
+    }
 }

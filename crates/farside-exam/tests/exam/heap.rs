@@ -33,6 +33,16 @@ fn a_tree_of_forked_workers() {
 }
 
 #[test]
+fn children_whose_locale_is_far() {
+    if !has_program("children_whose_locale_is_far", "gcc", "gcc") {
+        return;
+    }
+    let exam = Exam::new("localefork");
+    let program = compile(&exam.inputs(), "localefork.c", &["-O2", "-pthread"]);
+    exam.compare(&Program::new(program).arg(pick("48", "512")));
+}
+
+#[test]
 fn mappings_of_every_kind() {
     if !has_program("mappings_of_every_kind", "gcc", "gcc") {
         return;

@@ -1,5 +1,6 @@
 //! Programs on memory nodes that are killed, stopped, emptied and filled, and on files.
 
+mod certificates;
 mod file;
 mod ucx;
 
