@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use farside_exam::{Exam, Node, Place, Program, Random, farside, has_program, pick, skipped};
+use farside_exam::{Exam, Node, Place, Program, Random, compile, farside, pick, skipped};
 
 use super::{Churn, can_run, pause};
 
@@ -62,27 +62,10 @@ fn processes_that_fork_have_connections_of_their_own() {
         return;
     }
     let exam = Exam::new("forks over UCX");
-    let node = node("256M");
-    let program = Program::new("python3").args([
-        "-c",
-        "import os\n\
-         a = [bytes([i % 251]) * 5000 for i in range(4000)]\n\
-         for depth in range(3):\n\
-         \x20   child = os.fork()\n\
-         \x20   if child:\n\
-         \x20       assert os.waitpid(child, 0)[1] == 0\n\
-         \x20       break\n\
-         \x20   a = [b[:-1] + bytes([depth]) for b in a]\n\
-         assert all(b[0] == i % 251 and len(b) == 5000 for i, b in enumerate(a))\n\
-         print(depth, sum(b[-1] for b in a), flush=True)\n\
-         os._exit(0)\n",
-    ]);
-    if !has_program("processes_that_fork_have_connections_of_their_own", "python3", "python3") {
-        return;
-    }
-    // The tables of a locale are memory of the program, too.
-    let program = program.env("LC_ALL", "POSIX").env("PYTHONCOERCECLOCALE", "0");
-    let expected = exam.start(&program, Place::Plain, &exam.fresh_directory(Place::Plain)).finish();
+    let node = node("1G");
+    let program = Program::new(compile(&exam.inputs(), "forktree.c", &[])).args(["32", "2", "3"]);
+    let plain = exam.fresh_directory(Place::Plain);
+    let expected = exam.start(&program, Place::Plain, &plain).finish();
     exam.run(&program, Place::Far(100), &exam.fresh_directory(Place::Far(100)));
     let far = program.env("FARSIDE_FAR", &node.address);
     let finished = exam.start(&far, Place::Far(50), &exam.fresh_directory(Place::Far(50))).finish();
