@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
+};
 use tempfile::TempDir;
 
 /// An authority, and the directory of what it signs.
@@ -42,6 +44,8 @@ impl Authority {
     /// A certificate for `name`, a host or an address, until the beginning of a year.
     pub fn sign(&self, name: &str, year_of_end: i32) -> Identity {
         let mut params = CertificateParams::new([name.to_owned()]).expect("a name of ASCII");
+        // One that is called as its authority would be taken for one that signed itself.
+        params.distinguished_name.push(DnType::CommonName, name);
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(year_of_end, 1, 1);
         let key = KeyPair::generate().expect("a key can be made");
