@@ -16,7 +16,9 @@ bashdir = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 zshdir  = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 fishdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 
-plugin = target/release/farside-pagetrace.so
+# The profile of the build that the plugin goes with.
+PROFILE ?= release
+plugin = target/$(PROFILE)/farside-pagetrace.so
 
 .PHONY: all help build plugin demo test exam fuzz bench study-path doc install uninstall clean
 

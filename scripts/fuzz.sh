@@ -16,7 +16,7 @@ else
   echo "skipped: targets in fuzz/: no cargo-fuzz; rustup toolchain install nightly && cargo install cargo-fuzz"
 fi
 export PROPTEST_CASES="${PROPTEST_CASES:-2000}"
-cargo test --release --workspace --exclude farside-exam --locked --no-run
+cargo test --profile tested --workspace --exclude farside-exam --locked --no-run
 end=$(($(date +%s) + seconds))
 round=0
 while [ "$(date +%s)" -lt "$end" ]; do
@@ -24,7 +24,7 @@ while [ "$(date +%s)" -lt "$end" ]; do
   FARSIDE_SEED=$(od -An -N8 -tu8 /dev/urandom | tr -d ' ')
   export FARSIDE_SEED
   printf '== round %d, FARSIDE_SEED=%s\n' "$round" "$FARSIDE_SEED"
-  cargo test --release --workspace --exclude farside-exam --locked -q || {
+  cargo test --profile tested --workspace --exclude farside-exam --locked -q || {
     printf 'round %d failed; again with: FARSIDE_SEED=%s make fuzz\n' "$round" "$FARSIDE_SEED" >&2
     exit 1
   }

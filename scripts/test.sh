@@ -8,11 +8,21 @@ mkdir -p "$log"
 rm -f "$log"/*
 passed=0 failed=0
 
+# Says what is checked, and after it how long it took.
+begin() {
+  printf '== %s\n' "$1"
+  began=$(date +%s)
+}
+
+end() {
+  printf '   %d s\n' $(($(date +%s) - began))
+}
+
 # One named check that passes or fails as a whole.
 check() {
   name=$1
   shift
-  printf '== %s\n' "$name"
+  begin "$name"
   if "$@" >"$log/$name.txt" 2>&1; then
     passed=$((passed + 1))
   else
@@ -20,6 +30,7 @@ check() {
     tail -n 60 "$log/$name.txt"
     printf 'FAILED: %s (all of it: %s)\n' "$name" "$log/$name.txt"
   fi
+  end
 }
 
 # Tests that count themselves; prints what is skipped and what fails. They have to be run with
@@ -27,7 +38,7 @@ check() {
 tests() {
   name=$1
   shift
-  printf '== %s\n' "$name"
+  begin "$name"
   out=$log/$name.txt
   "$@" >"$out" 2>&1
   status=$?
@@ -42,6 +53,7 @@ tests() {
     tail -n 40 "$out"
     printf 'FAILED: %s (all of it: %s)\n' "$name" "$out"
   fi
+  end
 }
 
 check build cargo build --release --workspace --locked
@@ -50,9 +62,11 @@ if [ "$what" = all ]; then
   check format cargo fmt --all -- --check
   check lint cargo clippy --release --workspace --all-targets --locked -- -D warnings
   RUSTDOCFLAGS="-D warnings" check documentation cargo doc --workspace --no-deps --locked
-  tests unit cargo test --release --workspace --exclude farside-exam --locked --no-fail-fast -- --show-output
+  check tested cargo build --profile tested --workspace --locked
+  check tested-plugin make plugin PROFILE=tested
+  tests unit cargo test --profile tested --workspace --exclude farside-exam --locked --no-fail-fast -- --show-output
 fi
-tests exam cargo test --release -p farside-exam --locked --no-fail-fast -- --test-threads=1
+tests exam cargo test --profile tested -p farside-exam --locked --no-fail-fast -- --test-threads=1
 
 # libtest knows no skipped tests: they pass, and say by name that they did nothing.
 skipped=$(cat "$log"/*.txt | grep -a '^skipped: ' | cut -d: -f2 | sort -u | wc -l)

@@ -24,13 +24,12 @@ fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let profile = Path::new(env!("CARGO_BIN_EXE_farside")).parent().unwrap();
+        // The directory of the profile `dev` is called otherwise.
+        let name = profile.file_name().unwrap().to_str().unwrap().replace("debug", "dev");
         let mut cargo = Command::new(env!("CARGO"));
         // As a whole, with the features that every other build of the workspace has.
-        cargo.args(["build", "--quiet", "--workspace", "--target-dir"]);
-        cargo.arg(profile.parent().unwrap());
-        if profile.ends_with("release") {
-            cargo.arg("--release");
-        }
+        cargo.args(["build", "--quiet", "--workspace", "--profile", &name]);
+        cargo.arg("--target-dir").arg(profile.parent().unwrap());
         let status = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap();
         assert!(status.success(), "cannot build the library");
         profile.join("libfarside.so")

@@ -36,7 +36,11 @@ fn bad_command_lines_end_with_code_2() {
             vec!["run", "--far", "tcp://127.0.0.1", "--psk", "/no/such/file", "true"],
             vec!["/no/such/file"],
         ),
-        (vec!["run", "--tls-ca", "a", "true"], vec!["--tls-cert"]),
+        (vec!["run", "--tls-cert", "a", "true"], vec!["--tls-ca", "--tls-key"]),
+        (
+            vec!["run", "--far", "tcp://h", "--tls-ca", "a", "true"],
+            vec!["authority", "certificate and its key"],
+        ),
         (
             vec!["node", "--listen", "nonsense", "--memory", "1M"],
             vec!["--listen nonsense", "HOST:PORT"],

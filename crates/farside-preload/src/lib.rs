@@ -5,7 +5,7 @@
 //!
 //! - the **far region** ([`far`]), managed by the pager: what the program allocates and maps;
 //! - the **local range** ([`local`]): the allocator's metadata, what was allocated before start-up,
-//!   and the runtime's own heap ([`runtime_heap`]);
+//!   the loader's records ([`loader`]), and the runtime's own heap ([`runtime_heap`]);
 //! - everything else: the kernel's and the C library's, passed on to them.
 //!
 //! Lock order, outermost first: the allocator's locks, the table of mappings ([`space`]), the pager's
@@ -22,6 +22,7 @@ mod far;
 mod fork;
 mod heap;
 mod imports;
+mod loader;
 mod local;
 mod lock;
 mod malloc;

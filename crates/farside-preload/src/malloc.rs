@@ -1,7 +1,8 @@
 //! The malloc family.
 //!
 //! Who serves a new allocation depends on the calling thread (see [`thread`]); who owns an existing
-//! one, on its address alone.
+//! one, on its address alone. The functions that the loader uses for its records also look at where they
+//! are called from (see [`loader`]).
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -12,7 +13,7 @@ use tikv_jemalloc_sys as je;
 
 use crate::sys::{self, PAGE};
 use crate::thread::{self, READY};
-use crate::{far, heap, local, runtime_heap};
+use crate::{far, heap, loader, local, runtime_heap};
 
 /// Least bytes of any allocation: every pointer is aligned to as much, as the ABI promises.
 const LEAST: usize = 16;
@@ -72,14 +73,52 @@ fn uses_heap_slowly() -> bool {
 
 #[cold]
 fn runtime_allocate(size: usize, align: usize) -> *mut c_void {
-    let pointer = runtime_heap::allocate(size, align);
+    let pointer = on_runtime_heap(|| runtime_heap::allocate(size, align));
     if pointer.is_null() { out_of_memory() } else { pointer.cast() }
 }
 
-/// `malloc`.
-#[unsafe(no_mangle)]
-pub extern "C" fn malloc(size: usize) -> *mut c_void {
-    if uses_heap() {
+/// Runs `f`, which uses the runtime heap. A signal handler of the program must not run meanwhile: one that
+/// forks would wait for the heap's lock, which its own thread holds.
+fn on_runtime_heap<R>(f: impl FnOnce() -> R) -> R {
+    if thread::in_runtime() { f() } else { thread::as_runtime(f) }
+}
+
+/// Defines a function of the C library that passes its arguments on, and behind them the address that it
+/// will return to.
+macro_rules! with_caller {
+    ($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),*) => $to:ident, $x86:literal, $arm:literal) => {
+        $(#[$attribute])*
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> *mut c_void {
+            #[cfg(target_arch = "x86_64")]
+            std::arch::naked_asm!(concat!("mov ", $x86, ", qword ptr [rsp]"), "jmp {}", sym $to);
+            #[cfg(target_arch = "aarch64")]
+            std::arch::naked_asm!(concat!("mov ", $arm, ", x30"), "b {}", sym $to);
+        }
+    };
+}
+
+with_caller!(
+    /// `malloc`.
+    fn malloc(_size: usize) => malloc_for, "rsi", "x1"
+);
+
+with_caller!(
+    /// `calloc`.
+    fn calloc(_count: usize, _size: usize) => calloc_for, "rdx", "x2"
+);
+
+with_caller!(
+    /// `realloc`.
+    ///
+    /// # Safety
+    /// As in C.
+    fn realloc(_pointer: *mut c_void, _size: usize) => realloc_for, "rdx", "x2"
+);
+
+extern "C" fn malloc_for(size: usize, caller: usize) -> *mut c_void {
+    if uses_heap() && !loader::asks(caller, size) {
         // SAFETY: any size may be asked for.
         unsafe { je::malloc(size.max(LEAST)) }
     } else {
@@ -87,11 +126,9 @@ pub extern "C" fn malloc(size: usize) -> *mut c_void {
     }
 }
 
-/// `calloc`.
-#[unsafe(no_mangle)]
-pub extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
+extern "C" fn calloc_for(count: usize, size: usize, caller: usize) -> *mut c_void {
     let Some(total) = count.checked_mul(size) else { return out_of_memory() };
-    if !uses_heap() {
+    if !uses_heap() || loader::asks(caller, total) {
         let pointer = runtime_allocate(total, LEAST);
         if !pointer.is_null() {
             // SAFETY: the block has at least `total` bytes.
@@ -136,7 +173,7 @@ pub unsafe extern "C" fn free(pointer: *mut c_void) {
     unsafe {
         match owner(pointer) {
             Owner::Heap => je::free(pointer),
-            Owner::Runtime => runtime_heap::free(pointer.cast()),
+            Owner::Runtime => on_runtime_heap(|| runtime_heap::free(pointer.cast())),
             Owner::Libc if pointer.is_null() => {}
             Owner::Libc => __libc_free(pointer),
         }
@@ -173,14 +210,9 @@ pub unsafe extern "C" fn free_aligned_sized(pointer: *mut c_void, _align: usize,
     unsafe { free(pointer) }
 }
 
-/// `realloc`.
-///
-/// # Safety
-/// As in C.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: usize) -> *mut c_void {
+unsafe extern "C" fn realloc_for(pointer: *mut c_void, size: usize, caller: usize) -> *mut c_void {
     if pointer.is_null() {
-        return malloc(size);
+        return malloc_for(size, caller);
     }
     // SAFETY: the pointer goes to whom it came from, by its address.
     unsafe {
@@ -197,21 +229,26 @@ pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: usize) -> *mut c_vo
                     je::realloc(pointer, size.max(LEAST))
                 }
             }
-            Owner::Heap => change_owner(pointer, heap::usable_size(pointer), size),
+            Owner::Heap => change_owner(pointer, heap::usable_size(pointer), size, caller),
             Owner::Runtime => {
-                change_owner(pointer, runtime_heap::usable_size(pointer.cast()), size)
+                change_owner(pointer, runtime_heap::usable_size(pointer.cast()), size, caller)
             }
         }
     }
 }
 
-/// Moves an allocation of `usable` bytes to wherever the calling thread allocates.
+/// Moves an allocation of `usable` bytes to wherever this caller allocates on this thread.
 ///
 /// # Safety
 /// `pointer` is a live allocation with so many bytes, and is not used afterwards unless null is
 /// returned.
-unsafe fn change_owner(pointer: *mut c_void, usable: usize, size: usize) -> *mut c_void {
-    let new = malloc(size);
+unsafe fn change_owner(
+    pointer: *mut c_void,
+    usable: usize,
+    size: usize,
+    caller: usize,
+) -> *mut c_void {
+    let new = malloc_for(size, caller);
     if !new.is_null() {
         // SAFETY: both blocks have as many bytes, and they are distinct.
         unsafe {

@@ -2,7 +2,10 @@
 
 use std::process::Command;
 
-use farside_exam::{Exam, Node, Place, Program, Random, compile, farside, pick, skipped};
+use farside_exam::{
+    Exam, Node, PYTHON, Place, Program, Random, compile, farside, has_program, pick, skipped,
+    source,
+};
 
 use super::{Churn, can_run, pause};
 
@@ -62,13 +65,31 @@ fn processes_that_fork_have_connections_of_their_own() {
         return;
     }
     let exam = Exam::new("forks over UCX");
+    let tree = Program::new(compile(&exam.inputs(), "forktree.c", &[]));
+    same_over_ucx(&exam, &tree.args(["32", "2", "3"]), Place::Far(50));
+}
+
+/// A child loads UCX, for which the loader looks at the records of all libraries, before anybody serves its
+/// faults.
+#[test]
+fn processes_that_loaded_libraries_fork() {
+    if !is_there("processes_that_loaded_libraries_fork")
+        || !has_program("processes_that_loaded_libraries_fork", PYTHON, "python3")
+    {
+        return;
+    }
+    let program = Program::new(PYTHON).arg(source("fork_exam.py")).args(["48", "3"]);
+    same_over_ucx(&Exam::new("libraries, then forks over UCX"), &program, Place::Far(20));
+}
+
+/// Runs a program plainly and on a node reached over UCX, and insists on the same output.
+fn same_over_ucx(exam: &Exam, program: &Program, place: Place) {
     let node = node("1G");
-    let program = Program::new(compile(&exam.inputs(), "forktree.c", &[])).args(["32", "2", "3"]);
     let plain = exam.fresh_directory(Place::Plain);
-    let expected = exam.start(&program, Place::Plain, &plain).finish();
-    exam.run(&program, Place::Far(100), &exam.fresh_directory(Place::Far(100)));
-    let far = program.env("FARSIDE_FAR", &node.address);
-    let finished = exam.start(&far, Place::Far(50), &exam.fresh_directory(Place::Far(50))).finish();
+    let expected = exam.start(program, Place::Plain, &plain).finish();
+    exam.run(program, Place::Far(100), &exam.fresh_directory(Place::Far(100)));
+    let far = program.clone().env("FARSIDE_FAR", &node.address);
+    let finished = exam.start(&far, place, &exam.fresh_directory(place)).finish();
     assert_eq!(finished.code(), Some(0), "{}", finished.errors());
     assert!(finished.stdout == expected.stdout, "{}", finished.errors());
 }

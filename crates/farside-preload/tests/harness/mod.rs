@@ -77,13 +77,12 @@ fn built() -> &'static Path {
     BUILT.get_or_init(|| {
         let test = std::env::current_exe().unwrap();
         let profile = test.ancestors().nth(2).unwrap();
+        // The directory of the profile `dev` is called otherwise.
+        let name = profile.file_name().unwrap().to_str().unwrap().replace("debug", "dev");
         let mut build = Command::new(env!("CARGO"));
         // As a whole, with the features that every other build of the workspace has.
-        build.args(["build", "--quiet", "--workspace"]);
+        build.args(["build", "--quiet", "--workspace", "--profile", &name]);
         build.arg("--target-dir").arg(profile.parent().unwrap());
-        if profile.ends_with("release") {
-            build.arg("--release");
-        }
         let status = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap();
         assert!(status.success(), "cannot build the library");
         profile.to_owned()
