@@ -237,7 +237,7 @@ impl Node {
         let Protection::Tls(credentials) = &self.options.protection else {
             return Ok(Box::new(tcp));
         };
-        let patience = Patience::from_now(&tcp, 0, HELLO_NS);
+        let patience = Patience::of(0, HELLO_NS);
         Ok(Box::new(Tls::accept(tcp, credentials, patience)?))
     }
 

@@ -1,11 +1,11 @@
 //! What one client, with those it forked, keeps on a node.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use farside_wire::frame::Code;
+use rustc_hash::FxHashMap;
 
 use crate::frames::{Blank, Frames, Pinned};
 
@@ -17,7 +17,7 @@ const SLOTS: u64 = 1 << 40;
 pub struct Pool {
     /// Says which pool of that name it is.
     pub epoch: u64,
-    index: Mutex<HashMap<u64, u32>>,
+    index: Mutex<FxHashMap<u64, u32>>,
 }
 
 impl Pool {
@@ -26,7 +26,7 @@ impl Pool {
         Self { epoch, ..Self::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, u32>> {
+    fn lock(&self) -> MutexGuard<'_, FxHashMap<u64, u32>> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -9,6 +9,7 @@ use farside_wire::frame::{
     Code, DRAINING, HEADER, Header, Kind, MOST, MOST_HEAD, RECORD, Record, of_hello, page_check,
 };
 use farside_wire::transport::{Buffered, Patience, Stream, send_all};
+use smallvec::SmallVec;
 
 use crate::counters::Counters;
 use crate::frames::Pinned;
@@ -18,7 +19,7 @@ use crate::network::{Node, Seat};
 pub(crate) const HELLO_NS: u64 = 5_000_000_000;
 
 /// How long the rest of a message, or room for a reply, may take to come.
-const STALLED_NS: u64 = 30_000_000_000;
+const REST: Patience = Patience::of(0, 30_000_000_000);
 
 /// A connection.
 pub struct Session {
@@ -93,21 +94,16 @@ impl Session {
         }
     }
 
-    fn patience(&self) -> Patience {
-        Patience::from_now(&*self.stream, 0, STALLED_NS)
-    }
-
     /// Header and records of the next request; these are in `records` afterwards.
     fn receive_head(&mut self) -> io::Result<Header> {
         let wait_ns = if self.seat.is_some() { u64::MAX } else { HELLO_NS };
         let spin_ns = self.node.options.spin.as_nanos() as u64;
-        let patience = Patience::from_now(&*self.stream, spin_ns, wait_ns);
+        let patience = Patience::of(spin_ns, wait_ns);
         let start = self.arrived.receive_start::<HEADER>(&*self.stream, patience)?;
         let header = Header::decode(&start)?;
         self.head[..HEADER].copy_from_slice(&start);
-        let patience = self.patience();
         let rest = &mut self.head[HEADER..HEADER + header.records_len()];
-        self.arrived.receive_all(&*self.stream, &mut [IoSliceMut::new(rest)], patience)?;
+        self.arrived.receive_all(&*self.stream, &mut [IoSliceMut::new(rest)], REST)?;
         self.records.clear();
         self.records.extend(header.records(&self.head[..])?);
         if header.pages != if header.kind == Kind::Write { header.count } else { 0 } {
@@ -138,13 +134,13 @@ impl Session {
         let flags = if self.node.is_draining() { DRAINING } else { 0 };
         let len = Header { flags, ..header }.encode(records, &mut self.head[..]);
         let mut parts = [IoSlice::new(&self.head[..len])];
-        send_all(&*self.stream, &mut parts, self.patience(), || Ok(()))
+        send_all(&*self.stream, &mut parts, REST, || Ok(()))
     }
 
     fn read(&mut self, header: Header) -> io::Result<()> {
         let node = Arc::clone(&self.node);
         let Some(seat) = &self.seat else { return Ok(()) };
-        let mut pinned: Vec<Pinned<'_>> = Vec::with_capacity(MOST);
+        let mut pinned: SmallVec<[Pinned<'_>; 2]> = SmallVec::with_capacity(self.records.len());
         for record in &mut self.records {
             match seat.pool.read(&node.frames, record.slot, record.version) {
                 Ok(page) => {
@@ -160,10 +156,10 @@ impl Session {
         let flags = if node.is_draining() { DRAINING } else { 0 };
         let reply = Header { flags, pages: pinned.len() as u16, ..header.reply() };
         let len = reply.encode(&self.records, &mut self.head[..]);
-        let mut parts = Vec::with_capacity(1 + MOST);
+        let mut parts: SmallVec<[IoSlice<'_>; 2]> = SmallVec::with_capacity(1 + pinned.len());
         parts.push(IoSlice::new(&self.head[..len]));
         parts.extend(pinned.iter().map(|page| IoSlice::new(page.bytes())));
-        send_all(&*self.stream, &mut parts, self.patience(), || Ok(()))
+        send_all(&*self.stream, &mut parts, REST, || Ok(()))
     }
 
     /// Takes pages straight into frames, or aside where there are none.
@@ -172,11 +168,10 @@ impl Session {
         let count = self.records.len();
         let mut blanks: Vec<_> = (0..count).map_while(|_| node.frames.take()).collect();
         self.scratch.resize((count - blanks.len()) * PAGE, 0);
-        let patience = self.patience();
         let mut parts: Vec<_> =
             blanks.iter_mut().map(|blank| IoSliceMut::new(blank.bytes())).collect();
         parts.extend(self.scratch.chunks_exact_mut(PAGE).map(IoSliceMut::new));
-        self.arrived.receive_all(&*self.stream, &mut parts, patience)?;
+        self.arrived.receive_all(&*self.stream, &mut parts, REST)?;
         drop(parts);
         let Some(seat) = &self.seat else { return Ok(()) };
         if seat.pool.epoch != header.epoch {

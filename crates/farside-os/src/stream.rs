@@ -36,16 +36,18 @@ fn header(parts: *mut libc::iovec, len: usize) -> libc::msghdr {
 /// # Errors
 /// `EAGAIN` if nothing goes now and the socket does not wait.
 pub fn send(socket: BorrowedFd<'_>, parts: &[IoSlice<'_>]) -> Result<usize> {
+    let (fd, flags) = (socket.as_raw_fd() as libc::c_long, libc::MSG_NOSIGNAL as libc::c_long);
+    if let [part] = parts {
+        // For one buffer the simpler call takes less.
+        let (at, len, nowhere) = (part.as_ptr(), part.len(), std::ptr::null::<libc::sockaddr>());
+        // SAFETY: the kernel reads from the slice only.
+        return retried("sendto", || unsafe {
+            libc::syscall(libc::SYS_sendto, fd, at, len, flags, nowhere, 0 as libc::c_long)
+        });
+    }
     let header = header(parts.as_ptr().cast_mut().cast(), parts.len());
     // SAFETY: the slices have the layout of `iovec` and are only read; the header outlives the call.
-    retried("sendmsg", || unsafe {
-        libc::syscall(
-            libc::SYS_sendmsg,
-            socket.as_raw_fd() as libc::c_long,
-            &raw const header,
-            libc::MSG_NOSIGNAL as libc::c_long,
-        )
-    })
+    retried("sendmsg", || unsafe { libc::syscall(libc::SYS_sendmsg, fd, &raw const header, flags) })
 }
 
 /// Puts what has arrived into `parts`; returns how many bytes, 0 if the other side hung up.
@@ -55,7 +57,7 @@ pub fn send(socket: BorrowedFd<'_>, parts: &[IoSlice<'_>]) -> Result<usize> {
 pub fn receive(socket: BorrowedFd<'_>, parts: &mut [IoSliceMut<'_>]) -> Result<usize> {
     let fd = socket.as_raw_fd() as libc::c_long;
     if let [part] = parts {
-        // Asked again and again, the simpler call takes less.
+        // The same, and it is asked again and again.
         let (at, len) = (part.as_mut_ptr(), part.len());
         // SAFETY: the kernel writes into the slice, which is ours alone.
         return retried("read", || unsafe { libc::syscall(libc::SYS_read, fd, at, len) });

@@ -18,18 +18,18 @@ fn is_there(test: &str) -> bool {
     }
 }
 
-fn patience(stream: &dyn Stream) -> Patience {
-    Patience::from_now(stream, 20_000, 5_000_000_000)
+fn patience() -> Patience {
+    Patience::of(20_000, 5_000_000_000)
 }
 
 fn send(stream: &dyn Stream, parts: &[&[u8]]) -> io::Result<()> {
     let mut parts: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
-    send_all(stream, &mut parts, patience(stream), || Ok(()))
+    send_all(stream, &mut parts, patience(), || Ok(()))
 }
 
 fn receive(stream: &dyn Stream, len: usize) -> io::Result<Vec<u8>> {
     let mut into = vec![0; len];
-    receive_all(stream, &mut [IoSliceMut::new(&mut into)], patience(stream))?;
+    receive_all(stream, &mut [IoSliceMut::new(&mut into)], patience())?;
     Ok(into)
 }
 

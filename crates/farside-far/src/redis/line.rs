@@ -198,7 +198,7 @@ impl Line {
             calls.states.extend((0..replies).map(|_| State::Owed));
             first
         };
-        let patience = Patience::from_now(&*self.stream, 0, STALLED_NS);
+        let patience = Patience::of(0, STALLED_NS);
         let sent = send_all(&*self.stream, parts, patience, || {
             // A server that cannot send does not receive either.
             self.incoming.try_lock().map_or(Ok(()), |mut incoming| self.receive_some(&mut incoming))
@@ -228,7 +228,7 @@ impl Line {
     /// # Errors
     /// [`Silence::Late`], and it is still owed; or [`Silence::Broken`].
     pub fn wait(&self, call: Call, until: u64) -> Result<Reply, Silence> {
-        let patience = Patience { spin_ns: self.spin_ns, until };
+        let patience = Patience::until(self.spin_ns, until);
         let mut spin = None;
         loop {
             let seen = self.changed.load(Ordering::Acquire);
@@ -251,7 +251,7 @@ impl Line {
             match self.receive_once(&mut incoming) {
                 Ok(()) => spin = None,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let spin = spin.get_or_insert_with(|| Spin::new(&*self.stream, patience));
+                    let spin = spin.get_or_insert_with(|| Spin::new(patience));
                     if lock(&self.calls)
                         .state(call)
                         .is_some_and(|state| matches!(state, State::Owed))

@@ -18,7 +18,6 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use farside_os::random;
 use farside_wire::pool::Block;
 
 use crate::keeper::Keeper;
@@ -157,9 +156,7 @@ impl Redis {
         cluster: &RedisCluster,
         network: Box<dyn Network>,
     ) -> Result<Self, FarError> {
-        let mut name = [0; 8];
-        random::fill(&mut name)?;
-        let name = format!("{}:{:016x}:", cluster.pool, u64::from_le_bytes(name));
+        let name = format!("{}:{:016x}:", cluster.pool, network.draw()?);
         let redis = Self {
             keeper,
             slots,

@@ -8,12 +8,16 @@ use farside_os::memory::PAGE;
 use farside_os::thread::futex_wake;
 use farside_wire::frame::{Code, HEADER, Header, Kind, MOST, MOST_HEAD, Record, Vitals};
 use farside_wire::transport::{Buffered, Patience, Stream, send_all};
+use smallvec::SmallVec;
 
 /// Most requests under way.
 pub const CALLS: usize = 512;
 
-/// The rest of a message that has begun to arrive, or to be sent, takes at most so long.
-const STALLED_NS: u64 = 2_000_000_000;
+/// For the rest of a message that has begun to arrive, or to be sent.
+const REST: Patience = Patience::of(0, 2_000_000_000);
+
+/// Pages of a message; most have one.
+type Parts<T> = SmallVec<[T; 2]>;
 
 /// A thread that lets another one receive for it looks after that so often.
 const LOOK_NS: u64 = 1_000_000;
@@ -224,13 +228,10 @@ impl Line {
     fn send_message(&self, header: Header, records: &[Record], pages: &[&[u8]]) -> io::Result<()> {
         let mut head = lock(&self.outgoing);
         let len = header.encode(records, &mut head[..]);
-        let mut parts: [IoSlice<'_>; 1 + MOST] = std::array::from_fn(|_| IoSlice::new(&[]));
-        parts[0] = IoSlice::new(&head[..len]);
-        for (part, page) in parts[1..].iter_mut().zip(pages) {
-            *part = IoSlice::new(page);
-        }
-        let patience = Patience::from_now(&*self.stream, 0, STALLED_NS);
-        send_all(&*self.stream, &mut parts[..=pages.len()], patience, || {
+        let mut parts = Parts::with_capacity(1 + pages.len());
+        parts.push(IoSlice::new(&head[..len]));
+        parts.extend(pages.iter().map(|page| IoSlice::new(page)));
+        send_all(&*self.stream, &mut parts, REST, || {
             // A node that cannot send does not receive either.
             match self.incoming.try_lock() {
                 Ok(mut incoming) => self.receive_some(&mut incoming),
@@ -241,7 +242,7 @@ impl Line {
 
     /// Receives all that has arrived.
     fn receive_some(&self, incoming: &mut Incoming) -> io::Result<()> {
-        let now = Patience { spin_ns: 0, until: 0 };
+        let now = Patience::until(0, 0);
         loop {
             match self.receive_one(incoming, None, now) {
                 Ok(()) => self.tell_others(),
@@ -271,7 +272,7 @@ impl Line {
         places: &mut Option<Places<'_>>,
         until: u64,
     ) -> Result<Reply, Silence> {
-        let patience = Patience { spin_ns: self.spin_ns, until };
+        let patience = Patience::until(self.spin_ns, until);
         loop {
             let seen = self.changed.load(Ordering::Acquire);
             if let Some(reply) = self.take(id, places) {
@@ -352,13 +353,12 @@ impl Line {
         let start = arrived.receive_start::<HEADER>(&*self.stream, patience)?;
         let header = Header::decode(&start)?;
         head[..HEADER].copy_from_slice(&start);
-        let rest = || Patience::from_now(&*self.stream, 0, STALLED_NS);
         let stalled = |error: io::Error| {
             if is_transient(&error) { io::ErrorKind::UnexpectedEof.into() } else { error }
         };
         let head = &mut head[..HEADER + header.records_len()];
         arrived
-            .receive_all(&*self.stream, &mut [IoSliceMut::new(&mut head[HEADER..])], rest())
+            .receive_all(&*self.stream, &mut [IoSliceMut::new(&mut head[HEADER..])], REST)
             .map_err(stalled)?;
         let mut reply = reply_of(&header, head)?;
         let pages = usize::from(header.pages);
@@ -366,39 +366,31 @@ impl Line {
             let call = lock(&self.calls[header.id as usize % CALLS]);
             call.id == header.id && matches!(call.state, State::Sent)
         };
-        let mut parts = [const { None }; MOST];
-        let count = match own {
-            Some((id, places)) if id.0 == header.id && is_expected => {
-                let room = places.parts(reply.failed);
-                parts.iter_mut().zip(room).map(|(part, page)| *part = Some(page)).count()
+        if !is_expected {
+            for _ in 0..pages {
+                let sink = &mut [IoSliceMut::new(&mut sink[..])];
+                arrived.receive_all(&*self.stream, sink, REST).map_err(stalled)?;
             }
-            _ if is_expected => {
+            return Ok(());
+        }
+        let mut parts: Parts<IoSliceMut<'_>> = match own {
+            Some((id, places)) if id.0 == header.id => {
+                let room = if reply.code == Code::Done { usize::MAX } else { 0 };
+                places.parts(reply.failed).take(room).map(IoSliceMut::new).collect()
+            }
+            _ => {
                 reply.parked.resize(pages * PAGE, 0);
-                let room = reply.parked.chunks_exact_mut(PAGE);
-                parts.iter_mut().zip(room).map(|(part, page)| *part = Some(page)).count()
+                reply.parked.chunks_exact_mut(PAGE).map(IoSliceMut::new).collect()
             }
-            _ => pages,
         };
-        if count != pages {
+        if parts.len() != pages {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        if is_expected {
-            let mut slices = [const { None }; MOST];
-            for (slice, part) in slices.iter_mut().zip(parts) {
-                *slice = part.map(IoSliceMut::new);
-            }
-            let mut slices = slices.map(|slice| slice.unwrap_or_else(|| IoSliceMut::new(&mut [])));
-            arrived.receive_all(&*self.stream, &mut slices[..pages], rest()).map_err(stalled)?;
-            let mut call = lock(&self.calls[header.id as usize % CALLS]);
-            if call.id == header.id {
-                call.state = State::Done(reply);
-            }
-        } else {
-            for _ in 0..pages {
-                arrived
-                    .receive_all(&*self.stream, &mut [IoSliceMut::new(&mut sink[..])], rest())
-                    .map_err(stalled)?;
-            }
+        arrived.receive_all(&*self.stream, &mut parts, REST).map_err(stalled)?;
+        drop(parts);
+        let mut call = lock(&self.calls[header.id as usize % CALLS]);
+        if call.id == header.id {
+            call.state = State::Done(reply);
         }
         Ok(())
     }

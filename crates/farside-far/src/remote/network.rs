@@ -3,10 +3,11 @@
 use std::io;
 use std::net::SocketAddr;
 
+use farside_os::random;
 use farside_wire::transport::ucx::Ucx;
 use farside_wire::transport::{Patience, Protection, Stream, Tcp, Tls};
 
-/// Connects to nodes, and tells the time: what a simulation puts something else in place of.
+/// Connects to nodes, tells the time, and draws numbers: what a simulation puts something else in place of.
 pub trait Network: Send + Sync {
     /// A connection, within `timeout_ns`.
     ///
@@ -19,6 +20,16 @@ pub trait Network: Send + Sync {
 
     /// Lets some time pass.
     fn rest(&self, ns: u64);
+
+    /// A number that nobody else has drawn.
+    ///
+    /// # Errors
+    /// If the kernel gives none.
+    fn draw(&self) -> farside_os::Result<u64> {
+        let mut bytes = [0; 8];
+        random::fill(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
 }
 
 /// Where a node is.
@@ -76,7 +87,7 @@ impl Network for TcpNetwork {
         let timeout = std::time::Duration::from_nanos(timeout_ns.max(1));
         let tcp = Tcp::connect(node.address, timeout)?;
         let Protection::Tls(credentials) = &self.protection else { return Ok(Box::new(tcp)) };
-        let patience = Patience::from_now(&tcp, 0, timeout_ns);
+        let patience = Patience::of(0, timeout_ns);
         Ok(Box::new(Tls::connect(tcp, credentials, &node.name, patience)?))
     }
 

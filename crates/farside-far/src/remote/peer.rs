@@ -72,9 +72,14 @@ impl Peer {
         line.as_ref().filter(|line| !line.is_broken()).map(Arc::clone)
     }
 
+    fn has_line(&self, weight: Weight) -> bool {
+        let line = self.lines[weight as usize].read().unwrap_or_else(PoisonError::into_inner);
+        line.as_ref().is_some_and(|line| !line.is_broken())
+    }
+
     /// Whether requests can be sent.
     pub fn is_up(&self) -> bool {
-        self.line(Weight::Light).is_some() && self.line(Weight::Heavy).is_some()
+        self.has_line(Weight::Light) && self.has_line(Weight::Heavy)
     }
 
     /// Whether new pages may be sent if need be.
@@ -108,9 +113,10 @@ impl Peer {
         !self.is_up() && !self.gone.load(Ordering::Relaxed)
     }
 
-    /// Whether it was slow lately.
-    pub fn is_slow(&self, now: u64) -> bool {
-        self.slow_until.load(Ordering::Relaxed) > now
+    /// Whether it was slow lately. The clock is looked at only if it ever was.
+    pub fn is_slow(&self, now: impl FnOnce() -> u64) -> bool {
+        let until = self.slow_until.load(Ordering::Relaxed);
+        until > 0 && until > now()
     }
 
     /// It did not answer in time.
@@ -119,10 +125,10 @@ impl Peer {
     }
 
     /// Takes note of what a reply says of the node.
-    pub fn note(&self, reply: &Reply, now: u64) {
+    pub fn note(&self, reply: &Reply, now: impl FnOnce() -> u64) {
         self.draining.store(reply.flags & DRAINING != 0, Ordering::Relaxed);
         if reply.failure == Code::Full {
-            self.full_until.store(now + FULL_NS, Ordering::Relaxed);
+            self.full_until.store(now() + FULL_NS, Ordering::Relaxed);
         }
         if reply.code == Code::OtherEpoch {
             self.hang_up();
@@ -180,7 +186,7 @@ impl Peer {
                 seals.change_epoch(self.index, known, reply.epoch);
             }
             line.open(reply.epoch);
-            self.note(&reply, network.now());
+            self.note(&reply, || network.now());
             *self.ping.lock().unwrap_or_else(PoisonError::into_inner) = (network.now(), None);
             *place.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(line));
         }
@@ -210,7 +216,7 @@ impl Peer {
         match ping.1 {
             Some(id) => match light.wait(id, &mut None, 0) {
                 Ok(reply) => {
-                    self.note(&reply, now);
+                    self.note(&reply, || now);
                     ping.1 = None;
                 }
                 Err(Silence::Late) if now < ping.0 + timing.deadline_ns => {}

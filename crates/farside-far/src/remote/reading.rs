@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use farside_os::memory::PAGE;
 use farside_wire::frame::{Code, Kind, MOST, Record};
+use smallvec::SmallVec;
 
 use super::line::{CallId, Line, Places, Reply, Silence};
 use super::peer::{Peer, Weight};
@@ -80,14 +81,12 @@ impl Remote {
     }
 
     /// The node to ask for a page: the best of those that can be asked.
-    fn best(&self, slot: u64, seal: Seal, now: u64) -> Option<usize> {
+    fn best(&self, slot: u64, seal: Seal) -> Option<usize> {
         let can = |node: &usize| seal.is_at(*node) && self.peers[*node].is_up();
         let mut nodes = placement::order(slot, self.peers.len()).filter(can);
         let first = nodes.next()?;
-        if !self.peers[first].is_slow(now) {
-            return Some(first);
-        }
-        nodes.find(|node| !self.peers[*node].is_slow(now)).or(Some(first))
+        let is_fast = |node: &usize| !self.peers[*node].is_slow(|| self.now());
+        if is_fast(&first) { Some(first) } else { nodes.find(is_fast).or(Some(first)) }
     }
 
     /// Sends for `count` pages.
@@ -112,24 +111,22 @@ impl Remote {
         (at, count): (usize, usize),
         weight: Weight,
     ) {
-        let now = self.now();
         let mut wanted = [0u64; MOST_NODES];
-        let mut records = [Record::default(); MOST];
-        for (i, record) in records[..count].iter_mut().enumerate() {
-            let Ok((slot, seal)) = self.place_of(first + i as u64) else { continue };
-            *record = Record { slot, version: seal.version, ..Record::default() };
-            if let Some(node) = self.best(slot, seal, now) {
+        let mut records: SmallVec<[Record; 2]> = SmallVec::with_capacity(count);
+        for i in 0..count {
+            let Ok((slot, seal)) = self.place_of(first + i as u64) else {
+                records.push(Record::default());
+                continue;
+            };
+            records.push(Record { slot, version: seal.version, ..Record::default() });
+            if let Some(node) = self.best(slot, seal) {
                 wanted[node] |= 1 << i;
             }
         }
         for (peer, wanted) in wanted.into_iter().enumerate().filter(|(_, wanted)| *wanted != 0) {
             let Some(line) = self.peers[peer].line(weight) else { continue };
-            let mut asked = [Record::default(); MOST];
-            let count = wanted.count_ones() as usize;
-            for (asked, bit) in asked.iter_mut().zip(bits(wanted)) {
-                *asked = records[bit];
-            }
-            if let Ok(call) = line.send(Kind::Read, &asked[..count], &[]) {
+            let asked: SmallVec<[Record; 2]> = bits(wanted).map(|bit| records[bit]).collect();
+            if let Ok(call) = line.send(Kind::Read, &asked, &[]) {
                 parts.push(Part { at, wanted, peer, line, call });
             }
         }
@@ -168,7 +165,7 @@ impl Remote {
         let until = self.now() + wait;
         match part.line.wait(part.call, &mut places, until) {
             Ok(reply) => {
-                peer.note(&reply, self.now());
+                peer.note(&reply, || self.now());
                 if reply.code != Code::Done {
                     return 0;
                 }
@@ -245,7 +242,7 @@ impl Remote {
             let nodes = placement::order(slot, self.peers.len()).filter(can);
             let now = self.now();
             let Some(node) =
-                nodes.min_by_key(|node| (tries[*node], self.peers[*node].is_slow(now)))
+                nodes.min_by_key(|node| (tries[*node], self.peers[*node].is_slow(|| now)))
             else {
                 if self.now() > give_up {
                     return Err(FarError::NodeLost);
@@ -290,7 +287,7 @@ impl Remote {
         let mut places = Some(Places { into: &mut into[..], wanted: 1 });
         match line.wait(call, &mut places, self.now() + wait) {
             Ok(reply) => {
-                peer.note(&reply, self.now());
+                peer.note(&reply, || self.now());
                 let came = reply.code == Code::Done && reply.failed == 0;
                 let right =
                     reply.code == Code::Done && self.is_right(page, node, (&reply, 0), into);

@@ -279,7 +279,7 @@ impl Remote {
         let until = self.now() + self.timing.deadline_ns;
         let (failed, failure) = match line.wait(*call, &mut None, until) {
             Ok(reply) => {
-                peer.note(&reply, self.now());
+                peer.note(&reply, || self.now());
                 if reply.code == Code::Done {
                     (reply.failed, reply.failure)
                 } else {
@@ -323,7 +323,7 @@ impl Remote {
         let Ok(call) = line.send(Kind::Write, &[record], &[page]) else { return false };
         match line.wait(call, &mut None, self.now() + self.timing.deadline_ns) {
             Ok(reply) => {
-                peer.note(&reply, self.now());
+                peer.note(&reply, || self.now());
                 reply.code == Code::Done && reply.failed == 0
             }
             Err(_) => {

@@ -43,7 +43,7 @@ impl Buffered {
         if self.end - self.start < LEN {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
-            let mut spin = Spin::new(stream, patience);
+            let mut spin = Spin::new(patience);
             while self.end < LEN {
                 match stream.receive(&mut [IoSliceMut::new(&mut self.bytes[self.end..])]) {
                     Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),

@@ -72,15 +72,29 @@ pub trait Stream: Send + Sync {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// So many nanoseconds it looks again and again, because to wake up takes longer than most answers.
-    pub spin_ns: u64,
-    /// When the connection's clock shows this, it gives up.
-    pub until: u64,
+    spin_ns: u64,
+    end: End,
+}
+
+/// When a thread gives up.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum End {
+    /// When the connection's clock shows this.
+    At(u64),
+    /// So many nanoseconds after it has had to wait for the first time.
+    After(u64),
 }
 
 impl Patience {
-    /// Looks again and again from now on for `spin_ns`, and waits for `wait_ns` in all.
-    pub fn from_now(stream: &dyn Stream, spin_ns: u64, wait_ns: u64) -> Self {
-        Self { spin_ns, until: stream.now().saturating_add(wait_ns) }
+    /// Looks again and again for `spin_ns`, and gives up when the connection's clock shows `end`.
+    pub const fn until(spin_ns: u64, end: u64) -> Self {
+        Self { spin_ns, end: End::At(end) }
+    }
+
+    /// Looks again and again for `spin_ns`, and waits for `wait_ns` in all. The clock is looked at only by those who have
+    /// to wait: most do not.
+    pub const fn of(spin_ns: u64, wait_ns: u64) -> Self {
+        Self { spin_ns, end: End::After(wait_ns) }
     }
 }
 
@@ -94,13 +108,13 @@ pub fn receive_all(
     mut parts: &mut [IoSliceMut<'_>],
     patience: Patience,
 ) -> io::Result<()> {
-    let mut spin = Spin::new(stream, patience);
+    let mut spin = Spin::new(patience);
     while parts.iter().any(|part| !part.is_empty()) {
         match stream.receive(parts) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(done) => {
                 IoSliceMut::advance_slices(&mut parts, done);
-                spin = Spin::new(stream, patience);
+                spin.begin_again();
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 spin.pause(stream, Interest::Receive)?
@@ -121,7 +135,7 @@ pub fn send_all(
     patience: Patience,
     mut stuck: impl FnMut() -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut spin = Spin::new(stream, patience);
+    let mut spin = Spin::new(patience);
     loop {
         let done = if parts.iter().all(|part| part.is_empty()) {
             match stream.flush() {
@@ -145,16 +159,21 @@ pub fn send_all(
 /// A wait that begins with looking again and again.
 #[derive(Debug)]
 pub struct Spin {
-    until: u64,
-    spin_until: u64,
+    patience: Patience,
+    /// When it gives up, and how long it looks; known since it had to wait for the first time.
+    until: Option<u64>,
+    spin_until: Option<u64>,
 }
 
 impl Spin {
     /// Begins to wait.
-    pub fn new(stream: &dyn Stream, patience: Patience) -> Self {
-        let Patience { spin_ns, until } = patience;
-        let spin_until = if spin_ns == 0 { 0 } else { stream.now().saturating_add(spin_ns) };
-        Self { until, spin_until }
+    pub fn new(patience: Patience) -> Self {
+        Self { patience, until: None, spin_until: None }
+    }
+
+    /// Something has come: looks again and again for what follows, but not beyond the end.
+    pub fn begin_again(&mut self) {
+        self.spin_until = None;
     }
 
     /// Lets some time pass.
@@ -162,14 +181,19 @@ impl Spin {
     /// # Errors
     /// [`io::ErrorKind::TimedOut`] if none is left.
     pub fn pause(&mut self, stream: &dyn Stream, interest: Interest) -> io::Result<()> {
+        let Patience { spin_ns, end } = self.patience;
         let now = stream.now();
-        if now >= self.until {
+        let until = *self.until.get_or_insert_with(|| match end {
+            End::At(end) => end,
+            End::After(ns) => now.saturating_add(ns),
+        });
+        if now >= until {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        if now < self.spin_until {
+        if now < *self.spin_until.get_or_insert(now.saturating_add(spin_ns)) {
             std::hint::spin_loop();
         } else {
-            stream.wait(interest, self.until);
+            stream.wait(interest, until);
         }
         Ok(())
     }

@@ -11,20 +11,26 @@ use super::{Credentials, Interest, Patience, Spin, Stream, Tcp};
 /// Bytes that are taken before they have been sent.
 const BUFFERED: usize = 512 << 10;
 
+/// Bytes that are received at once, at most.
+const ROOM: usize = 64 << 10;
+
 /// A protected connection.
 pub struct Tls {
     tcp: Tcp,
-    connection: Mutex<Connection>,
+    protected: Mutex<Protected>,
 }
 
-/// A connection's bytes on the wire.
+/// What protects a connection, and what has arrived on it that was not looked at yet. It is received in large pieces:
+/// the library, left alone, asks for so little at a time that a page takes two calls.
+struct Protected {
+    connection: Connection,
+    arrived: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+/// Where a connection's bytes go.
 struct Wire<'a>(&'a Tcp);
-
-impl Read for Wire<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.0.receive(&mut [IoSliceMut::new(into)])
-    }
-}
 
 impl Write for Wire<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -74,55 +80,64 @@ impl Tls {
 
     fn shake_hands(tcp: Tcp, mut connection: Connection, patience: Patience) -> io::Result<Self> {
         connection.set_buffer_limit(Some(BUFFERED));
-        let mut spin = Spin::new(&tcp, patience);
-        while connection.is_handshaking() || connection.wants_write() {
-            let done = if connection.wants_write() {
-                connection.write_tls(&mut Wire(&tcp))
+        let arrived = vec![0; ROOM].into_boxed_slice();
+        let mut protected = Protected { connection, arrived, start: 0, end: 0 };
+        let mut spin = Spin::new(patience);
+        while protected.connection.is_handshaking() || protected.connection.wants_write() {
+            let sends = protected.connection.wants_write();
+            let done = if sends {
+                protected.connection.write_tls(&mut Wire(&tcp))
             } else {
-                receive_packets(&mut connection, &tcp)
+                protected.receive_packets(&tcp)
             };
             match done {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let sends = connection.wants_write();
                     spin.pause(&tcp, if sends { Interest::Send } else { Interest::Receive })?;
                 }
                 Err(error) => {
                     // The other side is told why, if it still listens.
-                    let _ = connection.write_tls(&mut Wire(&tcp));
+                    let _ = protected.connection.write_tls(&mut Wire(&tcp));
                     return Err(error);
                 }
             }
         }
-        Ok(Self { tcp, connection: Mutex::new(connection) })
+        Ok(Self { tcp, protected: Mutex::new(protected) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Protected> {
+        self.protected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Receives what has arrived; 0 if the other side hung up.
-fn receive_packets(connection: &mut Connection, tcp: &Tcp) -> io::Result<usize> {
-    let received = connection.read_tls(&mut Wire(tcp))?;
-    connection.process_new_packets().map_err(bad)?;
-    Ok(received)
-}
-
-/// Sends all that waits to be sent.
-fn send_packets(connection: &mut Connection, tcp: &Tcp) -> io::Result<()> {
-    while connection.wants_write() {
-        connection.write_tls(&mut Wire(tcp))?;
+impl Protected {
+    /// Looks at some of what has arrived; 0 if the other side hung up.
+    fn receive_packets(&mut self, tcp: &Tcp) -> io::Result<usize> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            self.end = tcp.receive(&mut [IoSliceMut::new(&mut self.arrived)])?;
+        }
+        let taken = self.connection.read_tls(&mut &self.arrived[self.start..self.end])?;
+        self.start += taken;
+        self.connection.process_new_packets().map_err(bad)?;
+        Ok(taken)
     }
-    Ok(())
+
+    /// Sends all that waits to be sent.
+    fn send_packets(&mut self, tcp: &Tcp) -> io::Result<()> {
+        while self.connection.wants_write() {
+            self.connection.write_tls(&mut Wire(tcp))?;
+        }
+        Ok(())
+    }
 }
 
 impl Stream for Tls {
     fn send(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        let connection = &mut *self.lock();
-        let taken = connection.writer().write_vectored(parts)?;
-        match send_packets(connection, &self.tcp) {
+        let protected = &mut *self.lock();
+        let taken = protected.connection.writer().write_vectored(parts)?;
+        match protected.send_packets(&self.tcp) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
             Err(error) if taken == 0 => Err(error),
             _ if taken == 0 => Err(io::ErrorKind::WouldBlock.into()),
@@ -131,22 +146,22 @@ impl Stream for Tls {
     }
 
     fn flush(&self) -> io::Result<()> {
-        send_packets(&mut self.lock(), &self.tcp)
+        self.lock().send_packets(&self.tcp)
     }
 
     fn receive(&self, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        let connection = &mut *self.lock();
+        let protected = &mut *self.lock();
         loop {
-            match connection.reader().read_vectored(parts) {
+            match protected.connection.reader().read_vectored(parts) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return done,
             }
-            if receive_packets(connection, &self.tcp)? == 0 {
+            if protected.receive_packets(&self.tcp)? == 0 {
                 return Ok(0);
             }
-            if connection.wants_write() {
+            if protected.connection.wants_write() {
                 // An answer of the protocol's own; if it does not go now, it goes with what is sent next.
-                let _ = send_packets(connection, &self.tcp);
+                let _ = protected.send_packets(&self.tcp);
             }
         }
     }
