@@ -1,4 +1,5 @@
-// Changes pages at random, and checks every page it comes to: `churn MEGABYTES ROUNDS`. A page holds the number of its
+// Changes pages at random, and checks every page it comes to: `churn MEGABYTES [ROUNDS]`; without ROUNDS there
+// are as many as the variable CHURN_ROUNDS says. A page holds the number of its
 // last change, and words that follow from it. Says "filled" when all pages hold something, and at the end how many
 // changes all pages have had, and a sum over their content.
 #include <stdint.h>
@@ -30,8 +31,9 @@ static void check(const uint64_t *page, uint64_t number) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) return 2;
-    uint64_t pages = strtoull(argv[1], 0, 10) * 256, rounds = strtoull(argv[2], 0, 10);
+    const char *text = argc == 3 ? argv[2] : getenv("CHURN_ROUNDS");
+    if (argc < 2 || argc > 3 || !text) return 2;
+    uint64_t pages = strtoull(argv[1], 0, 10) * 256, rounds = strtoull(text, 0, 10);
     uint64_t *all = malloc(pages * WORDS * sizeof *all);
     if (!all) return 3;
     for (uint64_t n = 0; n < pages; n++) fill(all + n * WORDS, n, 0);

@@ -1,5 +1,6 @@
 //! Redis clusters of real servers, set to the strict profile.
 
+use std::collections::HashMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::certificates::{Authority, Identity};
+use crate::network::{Machine, Network};
 
 /// How long a cluster has to come to terms with itself.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -16,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct Server {
     child: Child,
-    /// Where it listens, on this machine.
+    /// Where it listens: all servers of a cluster have ports of their own, even on machines of their own.
     pub port: u16,
     /// Whether it can answer.
     is_awake: bool,
@@ -55,6 +57,8 @@ pub struct Cluster {
     options: Vec<String>,
     /// What protects it.
     tls: Option<(Authority, Identity)>,
+    /// By port: the machine of the server, if it is not this one.
+    machines: HashMap<u16, Machine>,
     /// Its servers: first primaries, then as many replicas as each is to have, then spare ones.
     pub servers: Vec<Server>,
 }
@@ -81,13 +85,20 @@ fn free_port() -> u16 {
 impl Cluster {
     /// Starts one with so many primaries, each with a replica, and so many spare replicas.
     pub fn start(primaries: usize, spares: usize, options: &[&str]) -> Self {
-        Self::with(primaries, spares, options, None)
+        Self::with(primaries, spares, options, None, |_| (free_port(), None))
+    }
+
+    /// Starts one with so many primaries, each with a replica, and so many spare replicas, each on a machine of its
+    /// own.
+    pub fn across(network: &Network, primaries: usize, spares: usize) -> Self {
+        let place = |number: usize| (7000 + number as u16, Some(network.machine()));
+        Self::with(primaries, spares, &[], None, place)
     }
 
     /// Starts one whose servers, and clients, talk TLS.
     pub fn protected(primaries: usize, authority: Authority) -> Self {
         let own = authority.sign("127.0.0.1", 2100);
-        Self::with(primaries, 0, &[], Some((authority, own)))
+        Self::with(primaries, 0, &[], Some((authority, own)), |_| (free_port(), None))
     }
 
     fn with(
@@ -95,47 +106,80 @@ impl Cluster {
         spares: usize,
         options: &[&str],
         tls: Option<(Authority, Identity)>,
+        place: impl Fn(usize) -> (u16, Option<Machine>),
     ) -> Self {
         let home = tempfile::Builder::new().prefix("farside-cluster-").tempdir();
         let home = home.expect("a temporary directory can be made");
         let options = options.iter().map(|option| (*option).to_owned()).collect();
-        let mut cluster = Self { home, options, tls, servers: Vec::new() };
-        for _ in 0..2 * primaries + spares {
-            let port = free_port();
+        let mut cluster =
+            Self { home, options, tls, machines: HashMap::new(), servers: Vec::new() };
+        for number in 0..2 * primaries + spares {
+            let (port, machine) = place(number);
+            cluster.machines.extend(machine.map(|machine| (port, machine)));
             let server = cluster.server(port);
             cluster.servers.push(server);
         }
         let places: Vec<String> =
-            cluster.servers.iter().map(|server| format!("127.0.0.1:{}", server.port)).collect();
-        let (founders, spare) = places.split_at(2 * primaries);
+            cluster.servers.iter().map(|server| cluster.place(server.port)).collect();
+        let founders = &places[..2 * primaries];
         let mut create = vec!["--cluster", "create"];
         create.extend(founders.iter().map(String::as_str));
         create.extend(["--cluster-replicas", "1", "--cluster-yes"]);
         cluster.cli(cluster.servers[0].port, &create);
         cluster.await_replicas(1);
-        for place in spare {
-            let of = cluster.id(cluster.servers[0].port);
-            let add = [
-                "--cluster",
-                "add-node",
-                place,
-                &places[0],
-                "--cluster-slave",
-                "--cluster-master-id",
-                &of,
-            ];
-            cluster.cli(cluster.servers[0].port, &add);
+        for server in &cluster.servers[2 * primaries..] {
+            cluster.join(server.port, cluster.servers[0].port);
         }
         cluster
     }
 
-    /// Makes the server at a port a replica of some primary that the one at `known` knows.
-    pub fn join(&self, port: u16, known: u16) {
-        let (new, known) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{known}"));
+    /// Makes the server at a port, which is empty, a replica of the primary that has the fewest, in the cluster that the
+    /// one at `known` knows.
+    fn join(&self, port: u16, known: u16) {
+        let (host, text) = (self.host(port), port.to_string());
         self.eventually("a new server is taken in", || {
-            let add = ["--cluster", "add-node", &new, &known, "--cluster-slave"];
-            self.ask(port, &add).status.success()
+            self.cli(known, &["CLUSTER", "MEET", &host, &text]);
+            self.neediest(port).is_some_and(|primary| {
+                self.ask(port, &["CLUSTER", "REPLICATE", &primary]).stdout.starts_with(b"OK")
+            })
         });
+    }
+
+    /// What the server at a port calls the primary with the fewest replicas, if it has heard of any.
+    fn neediest(&self, port: u16) -> Option<String> {
+        let nodes = self.cli(port, &["CLUSTER", "NODES"]);
+        let nodes: Vec<Vec<&str>> = nodes.lines().map(|line| line.split(' ').collect()).collect();
+        let has_keys = |node: &&Vec<&str>| node.len() > 8 && !node[2].contains("fail");
+        let replicas = |id: &str| nodes.iter().filter(|node| node.get(3) == Some(&id)).count();
+        let primaries = nodes.iter().filter(has_keys);
+        primaries.map(|node| node[0]).min_by_key(|id| replicas(id)).map(str::to_owned)
+    }
+
+    /// Puts a new, empty server, at a port of its own, in place of one that was killed.
+    pub fn replace(&mut self, which: usize) {
+        let known = self.servers[self.find(true)].port;
+        let port = free_port();
+        self.servers[which] = self.server(port);
+        self.join(port, known);
+    }
+
+    /// The machine of the server at a port, if it is not this one.
+    pub fn machine(&self, port: u16) -> Option<&Machine> {
+        self.machines.get(&port)
+    }
+
+    fn host(&self, port: u16) -> String {
+        let elsewhere = self.machine(port).map(|machine| machine.address.to_string());
+        elsewhere.unwrap_or_else(|| "127.0.0.1".into())
+    }
+
+    fn place(&self, port: u16) -> String {
+        format!("{}:{port}", self.host(port))
+    }
+
+    /// A command that runs where the server at a port does.
+    fn beside(&self, port: u16, program: &str) -> Command {
+        self.machine(port).map_or_else(|| Command::new(program), |machine| machine.command(program))
     }
 
     /// Starts a server at a port, with nothing in its directory.
@@ -145,9 +189,9 @@ impl Cluster {
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir(&directory).expect("a directory can be made");
         let log = std::fs::File::create(self.home.path().join(format!("{port}.log")));
-        let mut command = Command::new("redis-server");
-        command.arg(profile()).args(["--bind", "127.0.0.1", "--maxmemory", "256mb", "--dir"]);
-        command.arg(&directory).args(&self.options);
+        let mut command = self.beside(port, "redis-server");
+        command.arg(profile()).args(["--bind", &self.host(port), "--protected-mode", "no"]);
+        command.args(["--maxmemory", "256mb", "--dir"]).arg(&directory).args(&self.options);
         let port_text = port.to_string();
         match &self.tls {
             None => command.args(["--port", &port_text]),
@@ -180,9 +224,8 @@ impl Cluster {
     }
 
     fn ask(&self, port: u16, words: &[&str]) -> Output {
-        let port = port.to_string();
-        let mut command = Command::new("redis-cli");
-        command.args(["-p", &port]);
+        let mut command = self.beside(port, "redis-cli");
+        command.args(["-h", &self.host(port), "-p", &port.to_string()]);
         if let Some((authority, own)) = &self.tls {
             command.arg("--tls").arg("--cacert").arg(authority.path());
             command.arg("--cert").arg(&own.certificate).arg("--key").arg(&own.key);
@@ -202,10 +245,6 @@ impl Cluster {
     /// Those that can answer.
     pub fn awake(&self) -> impl Iterator<Item = &Server> {
         self.servers.iter().filter(|server| server.is_awake)
-    }
-
-    fn id(&self, port: u16) -> String {
-        self.cli(port, &["CLUSTER", "MYID"])
     }
 
     /// Ports, and what the server at `port` says of those who listen there.
@@ -270,7 +309,7 @@ impl Cluster {
     /// Its URL, with options.
     pub fn url(&self, options: &str) -> String {
         let places: Vec<String> =
-            self.awake().take(3).map(|server| format!("127.0.0.1:{}", server.port)).collect();
+            self.awake().take(3).map(|server| self.place(server.port)).collect();
         let scheme = if self.tls.is_some() { "rediss" } else { "redis" };
         format!("{scheme}://{}?{options}", places.join(","))
     }

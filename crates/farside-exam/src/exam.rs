@@ -123,9 +123,14 @@ impl Exam {
         path
     }
 
+    /// Where the output of a run in `place` goes.
+    pub(crate) fn files(&self, place: Place) -> PathBuf {
+        self.home.path().join(format!("{}-files", place.label()))
+    }
+
     /// Starts `program` in `place`, in `directory`.
     pub fn start(&self, program: &Program, place: Place, directory: &Path) -> Running {
-        let files = self.home.path().join(format!("{}-files", place.label()));
+        let files = self.files(place);
         let _ = std::fs::remove_dir_all(&files);
         std::fs::create_dir(&files).unwrap_or_else(|e| panic!("{}: {e}", files.display()));
         Running::start(self.command(program, place), program, directory, &files)
@@ -135,12 +140,12 @@ impl Exam {
         let mut command;
         match place {
             Place::Far(percent) if !plain_only() => {
-                command = Command::new(farside());
+                command = program.command(farside().as_os_str());
                 command.args(["run", "--quiet", "--local", &format!("{percent}%"), "--stats"]);
                 command.arg(self.stats_file(place)).arg("--").args(&program.argv);
             }
             _ => {
-                command = Command::new(&program.argv[0]);
+                command = program.command(&program.argv[0]);
                 command.args(&program.argv[1..]);
             }
         }

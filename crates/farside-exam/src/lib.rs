@@ -9,8 +9,10 @@
 
 mod build;
 mod certificates;
+mod churn;
 mod cluster;
 mod exam;
+mod network;
 mod node;
 mod program;
 mod server;
@@ -21,8 +23,10 @@ mod tree;
 
 pub use build::{compile, compile_with, source};
 pub use certificates::{Authority, Identity, text};
+pub use churn::Churn;
 pub use cluster::Cluster;
 pub use exam::{Exam, LEVELS, Place, counter_of_run, farside, plain_only};
+pub use network::{Machine, Network};
 pub use node::Node;
 pub use program::{Finished, Program, Running};
 pub use server::{connect, read_reply, wait_for_file};

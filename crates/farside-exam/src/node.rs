@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use crate::farside;
+use crate::network::Machine;
 
 /// A memory node; it is killed when it is dropped.
 #[derive(Debug)]
@@ -21,7 +22,16 @@ impl Node {
 
     /// Starts one at an address, with more options.
     pub fn start_at(listen: &str, memory: &str, options: &[&str]) -> Self {
-        let mut command = Command::new(farside());
+        Self::spawn(Command::new(farside()), listen, memory, options)
+    }
+
+    /// Starts one on a machine of a network, with so much memory.
+    pub fn start_on(machine: &Machine, memory: &str) -> Self {
+        let listen = format!("{}:0", machine.address);
+        Self::spawn(machine.command(farside()), &listen, memory, &["--insecure"])
+    }
+
+    fn spawn(mut command: Command, listen: &str, memory: &str, options: &[&str]) -> Self {
         command.args(["node", "--listen", listen, "--memory", memory]).args(options);
         let mut child = command
             .stdin(Stdio::null())

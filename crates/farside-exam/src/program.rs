@@ -1,6 +1,6 @@
 //! A program to examine, and one run of it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use crate::network::{Machine, in_namespace};
 use crate::sizes::pick;
 
 /// A program with its arguments and environment.
@@ -17,6 +18,7 @@ pub struct Program {
     pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) stdin: Option<PathBuf>,
     pub(crate) patience: Duration,
+    machine: Option<String>,
 }
 
 impl Program {
@@ -27,6 +29,7 @@ impl Program {
             env: vec![("LC_ALL".into(), "C".into())],
             stdin: None,
             patience: Duration::from_secs(pick(300, 7200)),
+            machine: None,
         }
     }
 
@@ -52,6 +55,20 @@ impl Program {
     pub fn stdin(mut self, path: impl Into<PathBuf>) -> Self {
         self.stdin = Some(path.into());
         self
+    }
+
+    /// Runs it on a machine of a network.
+    pub fn on(mut self, machine: &Machine) -> Self {
+        self.machine = Some(machine.namespace().to_owned());
+        self
+    }
+
+    /// What starts `first` where this program runs.
+    pub(crate) fn command(&self, first: &OsStr) -> Command {
+        match &self.machine {
+            None => Command::new(first),
+            Some(namespace) => in_namespace(namespace, first),
+        }
     }
 
     /// The name for messages.

@@ -121,10 +121,7 @@ fn primaries_are_killed_while_they_are_written_to() {
         // The spare replica takes the place of the one that is a primary now.
         model.change_all(100);
         model.check();
-        cluster.restart(primary);
-        let (new, known) = (cluster.servers[primary].port, cluster.find(true));
-        let known = cluster.servers[known].port;
-        cluster.join(new, known);
+        cluster.replace(primary);
         cluster.await_replicas(1);
     }
     model.check();

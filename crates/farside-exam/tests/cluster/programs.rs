@@ -3,58 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use farside_exam::{
-    Authority, Cluster, Exam, Finished, Identity, Place, Program, compile, farside, has_program,
-    pick, wait_for_file,
-};
+use farside_exam::{Authority, Churn, Cluster, Identity, farside, has_program, pick};
 
 use super::can_run;
 
 const TO_STOP: i32 = 125;
-
-/// A program that changes and checks pages at random, and what it prints.
-struct Churn {
-    exam: Exam,
-    program: Program,
-    expected: Vec<u8>,
-}
-
-impl Churn {
-    fn new(name: &'static str, rounds: &str) -> Self {
-        let exam = Exam::new(name);
-        let program = compile(&exam.inputs(), "churn.c", &["-O2"]);
-        let program = Program::new(program).args(["16", rounds]);
-        let directory = exam.fresh_directory(Place::Plain);
-        let expected = exam.start(&program, Place::Plain, &directory).finish().stdout;
-        // Percentages are of a footprint that is known.
-        exam.run(&program, Place::Far(100), &exam.fresh_directory(Place::Far(100)));
-        Self { exam, program, expected }
-    }
-
-    fn start(&self, far: &str, directory: &Path) -> farside_exam::Running {
-        let program = self.program.clone().env("FARSIDE_FAR", far);
-        self.exam.start(&program, Place::Far(25), directory)
-    }
-
-    fn run(&self, far: &str) -> Finished {
-        self.start(far, &self.exam.fresh_directory(Place::Far(25))).finish()
-    }
-
-    /// Starts it, and waits until its memory is filled.
-    fn fill(&self, far: &str) -> farside_exam::Running {
-        let directory = self.exam.fresh_directory(Place::Far(25));
-        let mut running = self.start(far, &directory);
-        let stdout = directory.parent().expect("it has a parent").join("far-25-files/stdout");
-        wait_for_file(&mut running, &stdout);
-        running
-    }
-
-    fn same(&self, finished: &Finished) {
-        assert_eq!(finished.code(), Some(0), "{}", finished.errors());
-        assert!(finished.stdout == self.expected, "{}", String::from_utf8_lossy(&finished.stdout));
-        self.exam.check_limit(Place::Far(25));
-    }
-}
 
 fn doctor(far: &str) -> Output {
     let output = Command::new(farside()).args(["doctor", "--json", "--far", far]).output();
@@ -68,7 +21,7 @@ fn a_program_survives_its_primaries_and_leaves_nothing_behind() {
         return;
     }
     let mut cluster = Cluster::start(3, 1, &[]);
-    let churn = Churn::new("primaries are killed", pick("12", "80"));
+    let churn = Churn::new("primaries are killed", "16", pick("12", "80"));
     let far = cluster.url("deadline=300ms&patience=60s");
     churn.same(&churn.run(&far));
     assert_eq!(cluster.values(), 0, "the run left something behind");
@@ -84,10 +37,7 @@ fn a_program_survives_its_primaries_and_leaves_nothing_behind() {
         }
         churn.same(&running.finish());
         if kill {
-            cluster.restart(primary);
-            let (new, known) = (cluster.servers[primary].port, cluster.find(true));
-            let known = cluster.servers[known].port;
-            cluster.join(new, known);
+            cluster.replace(primary);
         } else {
             cluster.servers[primary].resume();
         }
@@ -102,7 +52,7 @@ fn what_a_killed_run_stored_is_forgotten() {
         return;
     }
     let cluster = Cluster::start(3, 0, &[]);
-    let churn = Churn::new("the run is killed", "1000");
+    let churn = Churn::endless("the run is killed", "16");
     let running = churn.fill(&cluster.url("lease=2s"));
     assert!(cluster.values() > 0, "nothing is stored");
     // The supervisor, and then the program, which nobody supervises any more.
@@ -124,7 +74,7 @@ fn a_cluster_that_may_lose_pages_is_refused() {
         return;
     }
     let cluster = Cluster::start(3, 0, &[]);
-    let churn = Churn::new("a loose cluster", "2");
+    let churn = Churn::new("a loose cluster", "16", "2");
     let found = doctor(&cluster.url(""));
     assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
     let found: serde_json::Value = serde_json::from_slice(&found.stdout).expect("valid JSON");
@@ -168,7 +118,7 @@ fn a_full_cluster_holds_the_program_up_and_loses_nothing() {
     for server in &cluster.servers {
         cluster.cli(server.port, &["CONFIG", "SET", "maxmemory", "5mb"]);
     }
-    let churn = Churn::new("the cluster is full", "1000");
+    let churn = Churn::endless("the cluster is full", "16");
     let finished = churn.run(&cluster.url("patience=500ms"));
     assert_eq!(finished.code(), Some(TO_STOP), "{}", finished.errors());
     assert!(finished.errors().contains("full"), "{}", finished.errors());
@@ -182,15 +132,15 @@ fn a_protected_cluster_takes_only_who_it_knows() {
     }
     let cluster = Cluster::protected(3, Authority::default());
     let authority = cluster.authority().expect("it is protected");
-    let commands =
-        "+setrange +getrange +wait +unlink +pexpire +scan +readonly +cluster|nodes +config|get";
+    let commands = "+setrange +getrange +wait +unlink +pexpire +scan +readonly +client|id +client|kill \
+         +cluster|nodes +config|get";
     for server in &cluster.servers {
         let mut user =
             vec!["ACL", "SETUSER", "farside", "on", ">a password", "resetchannels", "~farside:*"];
         user.extend(commands.split(' '));
         cluster.cli(server.port, &user);
     }
-    let churn = Churn::new("a protected cluster", "4");
+    let churn = Churn::new("a protected cluster", "16", "4");
     let (right, wrong) = (churn.exam.input("right"), churn.exam.input("wrong"));
     std::fs::write(&right, "a password\n").expect("a file can be written");
     std::fs::write(&wrong, "another password\n").expect("a file can be written");
@@ -202,8 +152,7 @@ fn a_protected_cluster_takes_only_who_it_knows() {
             .env("FARSIDE_TLS_CERT", &own.certificate)
             .env("FARSIDE_TLS_KEY", &own.key)
             .env("FARSIDE_PASSWORD", password);
-        let directory = churn.exam.fresh_directory(Place::Far(25));
-        churn.exam.start(&program, Place::Far(25), &directory).finish()
+        churn.start_as(&program).finish()
     };
     let (own, stranger) = (authority.sign("client", 2100), Authority::default());
     churn.same(&run(&own, authority, &right));

@@ -3,9 +3,9 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use farside_exam::{Authority, Finished, Identity, Node, Place, Random, pick, text};
+use farside_exam::{Authority, Churn, Finished, Identity, Node, Random, pick, text};
 
-use super::{Churn, TO_STOP, can_run, url};
+use super::{TO_STOP, can_run, url};
 
 fn start(authority: &Authority, own: &Identity) -> Node {
     let ca = authority.path();
@@ -31,8 +31,7 @@ fn only_who_shows_a_valid_certificate_is_let_in() {
                 .env("FARSIDE_TLS_CERT", own.certificate)
                 .env("FARSIDE_TLS_KEY", own.key);
         }
-        let directory = churn.exam.fresh_directory(Place::Far(25));
-        churn.exam.start(&program, Place::Far(25), &directory).finish()
+        churn.start_as(&program).finish()
     };
     churn.same(&run(&authority, Some(authority.sign("client", 2100))));
     for (why, trusted, own) in [
@@ -53,8 +52,7 @@ fn only_who_shows_a_valid_certificate_is_let_in() {
         .env("FARSIDE_TLS_CA", authority.path())
         .env("FARSIDE_TLS_CERT", own.certificate)
         .env("FARSIDE_TLS_KEY", own.key);
-    let directory = churn.exam.fresh_directory(Place::Far(25));
-    let refused = churn.exam.start(&program, Place::Far(25), &directory).finish();
+    let refused = churn.start_as(&program).finish();
     assert!(refused.errors().contains("expired"), "{}", refused.errors());
 }
 
@@ -72,8 +70,7 @@ fn probes_of_a_protected_node_do_not_disturb_it() {
         .env("FARSIDE_TLS_CA", authority.path())
         .env("FARSIDE_TLS_CERT", own.certificate)
         .env("FARSIDE_TLS_KEY", own.key);
-    let directory = churn.exam.fresh_directory(Place::Far(25));
-    let running = churn.exam.start(&program, Place::Far(25), &directory);
+    let running = churn.start_as(&program);
     let mut random = Random::new(11);
     for turn in 0..pick(300, 5000) {
         let Ok(mut stream) = TcpStream::connect(&node.address) else { panic!("turn {turn}") };

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use farside_exam::{Exam, Place, Program, Running, compile, farside, pick, wait_for_file};
+use farside_exam::{Churn, Exam, Place, Program, compile, farside, pick};
 
-use super::{Churn, TO_STOP, can_run, pause};
+use super::{TO_STOP, can_run, pause};
 
 /// A directory on storage, for files of far memory.
 struct Storage(tempfile::TempDir);
@@ -42,12 +42,6 @@ fn holder_of_file_in(directory: &Path) -> Option<PathBuf> {
     paths.find(|path| std::fs::read_link(path).is_ok_and(|target| target.starts_with(directory)))
 }
 
-fn start(churn: &Churn, far: String) -> Running {
-    let program = churn.program.clone().env("FARSIDE_FAR", far);
-    let directory = churn.exam.fresh_directory(Place::Far(25));
-    churn.exam.start(&program, Place::Far(25), &directory)
-}
-
 #[test]
 fn a_program_on_a_file_is_as_if_nothing_had_happened() {
     if !can_run("a_program_on_a_file_is_as_if_nothing_had_happened") {
@@ -56,7 +50,7 @@ fn a_program_on_a_file_is_as_if_nothing_had_happened() {
     let churn = Churn::new("on a file", "24", pick("3", "40"));
     let storage = Storage::new();
     for options in ["size=64M", "size=64M&seal=yes", "size=64M&ring=no", "size=64M&depth=1"] {
-        churn.same(&start(&churn, storage.far(options)).finish());
+        churn.same(&churn.run(&storage.far(options)));
         storage.is_empty();
     }
 }
@@ -85,13 +79,10 @@ fn nothing_is_left_when_all_is_killed() {
     if !can_run("nothing_is_left_when_all_is_killed") {
         return;
     }
-    let churn = Churn::new("a program on a file is killed", "24", "1000");
+    let churn = Churn::endless("a program on a file is killed", "24");
     let storage = Storage::new();
     for alone in [false, true] {
-        let mut running = start(&churn, storage.far("size=64M"));
-        let files = churn.exam.fresh_directory(Place::Plain);
-        let stdout = files.parent().expect("it has a parent").join("far-25-files/stdout");
-        wait_for_file(&mut running, &stdout);
+        let running = churn.fill(&storage.far("size=64M"));
         assert!(holder_of_file_in(storage.0.path()).is_some(), "it uses no file");
         if alone {
             running.signal(libc::SIGKILL);
@@ -109,9 +100,9 @@ fn a_file_that_is_full_stops_the_program_and_says_so() {
     if !can_run("a_file_that_is_full_stops_the_program_and_says_so") {
         return;
     }
-    let churn = Churn::new("a file is full", "24", "1000");
+    let churn = Churn::endless("a file is full", "24");
     let storage = Storage::new();
-    let finished = start(&churn, storage.far("size=4M")).finish();
+    let finished = churn.run(&storage.far("size=4M"));
     assert_eq!(finished.code(), Some(TO_STOP), "{}", finished.errors());
     assert!(finished.errors().contains("full"), "{}", finished.errors());
     storage.is_empty();

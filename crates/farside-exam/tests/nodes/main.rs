@@ -10,8 +10,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use farside_exam::{
-    Exam, Finished, Node, Place, Program, Random, Running, compile, counter_of_run, farside,
-    has_program, pick, plain_only, skipped, wait_for_file,
+    Churn, Exam, Node, Place, Program, Random, Running, counter_of_run, farside, has_program, pick,
+    plain_only, skipped,
 };
 use farside_far::FarUrl;
 
@@ -23,53 +23,6 @@ fn can_run(test: &str) -> bool {
         return false;
     }
     has_program(test, "gcc", "gcc")
-}
-
-/// A program that changes and checks pages at random, and what it prints.
-struct Churn {
-    exam: Exam,
-    program: Program,
-    expected: Vec<u8>,
-}
-
-impl Churn {
-    fn new(name: &'static str, megabytes: &str, rounds: &str) -> Self {
-        let exam = Exam::new(name);
-        let program = compile(&exam.inputs(), "churn.c", &["-O2"]);
-        let program = Program::new(program).args([megabytes, rounds]);
-        let directory = exam.fresh_directory(Place::Plain);
-        let expected = exam.start(&program, Place::Plain, &directory).finish().stdout;
-        // Percentages are of a footprint that is known.
-        exam.run(&program, Place::Far(100), &exam.fresh_directory(Place::Far(100)));
-        Self { exam, program, expected }
-    }
-
-    /// Starts it on nodes, with a quarter of its memory local, and waits until that is filled.
-    fn start(&self, nodes: &[&Node], options: &str) -> Running {
-        self.start_on(&url(nodes, options))
-    }
-
-    fn start_on(&self, far: &str) -> Running {
-        let program = self.program.clone().env("FARSIDE_FAR", far);
-        let directory = self.exam.fresh_directory(Place::Far(25));
-        let mut running = self.exam.start(&program, Place::Far(25), &directory);
-        let stdout = directory.parent().expect("it has a parent").join("far-25-files/stdout");
-        wait_for_file(&mut running, &stdout);
-        running
-    }
-
-    /// Insists that a run was as if nothing had happened.
-    fn same(&self, finished: &Finished) {
-        assert_eq!(finished.code(), Some(0), "{}", finished.errors());
-        let output = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        assert!(
-            finished.stdout == self.expected,
-            "{:?} instead of {:?}",
-            output(&finished.stdout),
-            output(&self.expected)
-        );
-        self.exam.check_limit(Place::Far(25));
-    }
 }
 
 /// The URL of nodes, as `farside top` names it.
@@ -107,7 +60,7 @@ fn nodes_are_killed_while_they_are_written_to() {
     let mut random = Random::new(5);
     for turn in 0..pick(3, 20) {
         let mut nodes = [Node::start("256M"), Node::start("256M")];
-        let mut running = churn.start(&[&nodes[0], &nodes[1]], "copies=2");
+        let mut running = churn.fill(&url(&[&nodes[0], &nodes[1]], "copies=2"));
         pause(random.draw() % 400);
         assert!(running.is_running(), "it ended before anything happened");
         nodes[turn % 2].kill();
@@ -123,7 +76,7 @@ fn one_node_after_the_other_is_killed_and_comes_back_empty() {
     let churn = Churn::new("nodes come back empty", "16", pick("60", "200"));
     let mut nodes = [Node::start("256M"), Node::start("256M"), Node::start("256M")];
     let far = url(&[&nodes[0], &nodes[1], &nodes[2]], "copies=2");
-    let mut running = churn.start_on(&far);
+    let mut running = churn.fill(&far);
     for node in &mut nodes {
         let before = counter_of_run(&far, "repaired_copies");
         node.kill();
@@ -140,7 +93,7 @@ fn a_node_stops_and_goes_on() {
     }
     let churn = Churn::new("a node stops", "24", pick("40", "200"));
     let nodes = [Node::start("256M"), Node::start("256M")];
-    let mut running = churn.start(&[&nodes[0], &nodes[1]], "copies=2&deadline=300ms");
+    let mut running = churn.fill(&url(&[&nodes[0], &nodes[1]], "copies=2&deadline=300ms"));
     assert!(running.is_running(), "it ended before anything happened");
     nodes[1].signal(libc::SIGSTOP);
     pause(pick(2000, 10_000));
@@ -160,7 +113,7 @@ fn a_node_that_is_told_to_end_gives_its_pages_away() {
     }
     let churn = Churn::new("a node is told to end", "24", pick("20", "60"));
     let mut nodes = [Node::start("256M"), Node::start("256M")];
-    let running = churn.start(&[&nodes[0], &nodes[1]], "");
+    let running = churn.fill(&url(&[&nodes[0], &nodes[1]], ""));
     nodes[0].signal(libc::SIGTERM);
     assert_eq!(nodes[0].wait(), Some(0), "it ended before its pages were elsewhere");
     churn.same(&running.finish());
@@ -171,10 +124,10 @@ fn a_program_whose_pages_are_lost_is_told_and_stopped() {
     if !can_run("a_program_whose_pages_are_lost_is_told_and_stopped") {
         return;
     }
-    let churn = Churn::new("pages are lost", "24", "1000");
+    let churn = Churn::endless("pages are lost", "24");
     for comes_back in [false, true] {
         let mut node = Node::start("256M");
-        let running = churn.start(&[&node], "patience=1s");
+        let running = churn.fill(&url(&[&node], "patience=1s"));
         node.kill();
         if comes_back {
             node = Node::start_at(&node.address.clone(), "256M", &[]);
@@ -192,12 +145,9 @@ fn a_full_node_holds_the_program_up_and_loses_nothing() {
     if !can_run("a_full_node_holds_the_program_up_and_loses_nothing") {
         return;
     }
-    let churn = Churn::new("a node is full", "24", "1000");
+    let churn = Churn::endless("a node is full", "24");
     let node = Node::start("8M");
-    let hosts = format!("tcp://{}?patience=500ms", node.address);
-    let program = churn.program.clone().env("FARSIDE_FAR", hosts);
-    let directory = churn.exam.fresh_directory(Place::Far(25));
-    let finished = churn.exam.start(&program, Place::Far(25), &directory).finish();
+    let finished = churn.run(&url(&[&node], "patience=500ms"));
     assert_eq!(finished.code(), Some(TO_STOP), "{}", finished.errors());
     assert!(finished.errors().contains("full"), "{}", finished.errors());
 }
@@ -207,11 +157,11 @@ fn what_a_killed_program_kept_is_forgotten() {
     if !can_run("what_a_killed_program_kept_is_forgotten") {
         return;
     }
-    let churn = Churn::new("the program is killed", "24", "1000");
+    let churn = Churn::endless("the program is killed", "24");
     // There is room for one only.
     let node = Node::start_at("127.0.0.1:0", "28M", &["--lease", "0.3"]);
     for _ in 0..3 {
-        let running = churn.start(&[&node], "patience=10s");
+        let running = churn.fill(&url(&[&node], "patience=10s"));
         running.signal(libc::SIGKILL);
         assert_eq!(running.finish().code(), Some(137));
     }
@@ -224,7 +174,7 @@ fn nonsense_does_not_disturb_a_node() {
     }
     let churn = Churn::new("nonsense is sent", "24", pick("4", "40"));
     let node = Node::start("256M");
-    let running = churn.start(&[&node], "");
+    let running = churn.fill(&url(&[&node], ""));
     let mut random = Random::new(7);
     let begun = Instant::now();
     for turn in 0..pick(500u64, 10_000) {
@@ -258,10 +208,7 @@ fn only_who_knows_the_secret_is_let_in_and_pages_are_sealed() {
         let far = format!("tcp://{}?seal=yes", node.address);
         churn.program.clone().env("FARSIDE_FAR", far).env("FARSIDE_PSK", secret)
     };
-    let run = |program: &Program| {
-        let directory = churn.exam.fresh_directory(Place::Far(25));
-        churn.exam.start(program, Place::Far(25), &directory).finish()
-    };
+    let run = |program: &Program| churn.start_as(program).finish();
     churn.same(&run(&with(&ours)));
     let stranger = run(&with(&other));
     assert_eq!(stranger.code(), Some(125), "{}", stranger.errors());
@@ -312,11 +259,11 @@ fn what_a_node_counts_is_shown() {
     if !can_run("what_a_node_counts_is_shown") {
         return;
     }
-    let churn = Churn::new("a node is watched", "16", "1000");
+    let churn = Churn::endless("a node is watched", "16");
     let mut gone = Node::start("16M");
     gone.kill();
     let node = Node::start("256M");
-    let running = churn.start(&[&node], "");
+    let running = churn.fill(&url(&[&node], ""));
     let far = format!("tcp://{},{}", node.address, gone.address);
     let top = |option: &str| {
         let output = Command::new(farside()).args(["top", option, "--node", &far]).output();

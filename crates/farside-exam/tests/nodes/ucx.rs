@@ -3,11 +3,11 @@
 use std::process::Command;
 
 use farside_exam::{
-    Exam, Node, PYTHON, Place, Program, Random, compile, farside, has_program, pick, skipped,
-    source,
+    Churn, Exam, Node, PYTHON, Place, Program, Random, compile, farside, has_program, pick,
+    skipped, source,
 };
 
-use super::{Churn, can_run, pause};
+use super::{can_run, pause, url};
 
 /// Whether there is something to test.
 fn is_there(test: &str) -> bool {
@@ -37,7 +37,7 @@ fn a_program_runs_over_ucx_and_its_nodes_are_killed() {
     let mut random = Random::new(11);
     for turn in 0..pick(3, 20) {
         let mut nodes = [node("256M"), node("256M")];
-        let running = churn.start(&[&nodes[0], &nodes[1]], "copies=2");
+        let running = churn.fill(&url(&[&nodes[0], &nodes[1]], "copies=2"));
         pause(random.draw() % 400);
         nodes[turn % 2].kill();
         churn.same(&running.finish());
@@ -51,7 +51,7 @@ fn a_node_over_ucx_stops_and_goes_on() {
     }
     let churn = Churn::new("a node over UCX stops", "24", pick("8", "40"));
     let nodes = [node("256M"), node("256M")];
-    let running = churn.start(&[&nodes[0], &nodes[1]], "copies=2&deadline=300ms");
+    let running = churn.fill(&url(&[&nodes[0], &nodes[1]], "copies=2&deadline=300ms"));
     nodes[1].signal(libc::SIGSTOP);
     pause(pick(2000, 10_000));
     nodes[1].signal(libc::SIGCONT);

@@ -44,6 +44,8 @@ pub struct Server {
     /// When to try to reach it again, and how long to wait after that.
     retry: Mutex<(u64, u64)>,
     slow_until: AtomicU64,
+    /// What the server calls the last connection that something may have been stored over.
+    store_number: Mutex<Option<i64>>,
 }
 
 impl Server {
@@ -54,6 +56,7 @@ impl Server {
             lines: Default::default(),
             retry: Mutex::new((0, RETRY_NS.0)),
             slow_until: AtomicU64::new(0),
+            store_number: Mutex::default(),
         }
     }
 
@@ -93,6 +96,7 @@ impl Server {
             *line.write().unwrap_or_else(PoisonError::into_inner) = None;
         }
         *self.retry.lock().unwrap_or_else(PoisonError::into_inner) = (0, RETRY_NS.0);
+        *self.store_number.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Connects for those errands that there is no connection for.
@@ -110,9 +114,14 @@ impl Server {
             if self.line(*errand).is_some() {
                 continue;
             }
-            let line = Arc::new(greet(network, &self.place, timing, login)?);
+            let greeting = Greeting { network, timing, until: network.now() + timing.connect_ns };
+            let line = greeting.connect(&self.place, login)?;
+            if *errand == Errand::Store {
+                let mut number = self.store_number.lock().unwrap_or_else(PoisonError::into_inner);
+                *number = Some(greeting.take_over(&line, *number)?);
+            }
             *self.lines[*errand as usize].write().unwrap_or_else(PoisonError::into_inner) =
-                Some(line);
+                Some(Arc::new(line));
         }
         Ok(())
     }
@@ -137,28 +146,55 @@ impl Server {
     }
 }
 
-/// Connects to a server, and says who we are. Replicas are told that reading is all we want of them.
-fn greet(network: &dyn Network, place: &Place, timing: &Timing, login: &Login) -> io::Result<Line> {
-    let address = NodeAddress { name: place.name.clone(), address: place.address };
-    let line = Line::new(network.connect(&address, timing.connect_ns)?, timing.spin_ns);
-    let mut commands = Vec::new();
-    let mut replies = 1;
-    if let Some(password) = &login.password {
-        let user = login.user.as_deref().unwrap_or("default");
-        commands.extend(command(&["AUTH", user, password]));
-        replies += 1;
+/// What is said on a new connection.
+struct Greeting<'a> {
+    network: &'a dyn Network,
+    timing: &'a Timing,
+    /// When it has to be over.
+    until: u64,
+}
+
+impl Greeting<'_> {
+    /// Connects to a server, and says who we are. Replicas are told that reading is all we want of them.
+    fn connect(&self, place: &Place, login: &Login) -> io::Result<Line> {
+        let address = NodeAddress { name: place.name.clone(), address: place.address };
+        let stream = self.network.connect(&address, self.timing.connect_ns)?;
+        let line = Line::new(stream, self.timing.spin_ns);
+        let mut commands = Vec::new();
+        if let Some(password) = &login.password {
+            let user = login.user.as_deref().unwrap_or("default");
+            commands.push(command(&["AUTH", user, password]));
+        }
+        commands.push(command(&["READONLY"]));
+        self.ask(&line, &commands)?;
+        Ok(line)
     }
-    commands.extend(command(&["READONLY"]));
-    let until = network.now() + timing.connect_ns;
-    let silent = |silence| match silence {
-        Silence::Late => io::Error::other("it does not answer"),
-        Silence::Broken => io::Error::other(line.why().to_owned()),
-    };
-    let first = line.send(&mut [IoSlice::new(&commands)], replies).map_err(silent)?;
-    for call in first..first + replies as u64 {
-        if let Reply::Error(why) = line.wait(call, until).map_err(silent)? {
-            return Err(io::Error::other(why));
+
+    /// Makes sure that nothing that was sent on an earlier connection, and that nobody waits for any more, is stored from
+    /// now on: it would take the place of what is sent on this one. Returns the number that this one has at the
+    /// server.
+    fn take_over(&self, line: &Line, earlier: Option<i64>) -> io::Result<i64> {
+        let end = |number: i64| command(&["CLIENT", "KILL", "ID", &number.to_string()]);
+        let mut commands: Vec<Vec<u8>> = earlier.map(end).into_iter().collect();
+        commands.push(command(&["CLIENT", "ID"]));
+        match self.ask(line, &commands)?.pop() {
+            Some(Reply::Number(number)) => Ok(number),
+            _ => Err(io::Error::other("it does not say which of its clients we are")),
         }
     }
-    Ok(line)
+
+    /// The replies to commands, none of which is an error.
+    fn ask(&self, line: &Line, commands: &[Vec<u8>]) -> io::Result<Vec<Reply>> {
+        let silent = |silence| match silence {
+            Silence::Late => io::Error::other("it does not answer"),
+            Silence::Broken => io::Error::other(line.why().to_owned()),
+        };
+        let first = line.send(&mut [IoSlice::new(&commands.concat())], commands.len());
+        let first = first.map_err(silent)?;
+        let reply = |call| match line.wait(call, self.until).map_err(silent)? {
+            Reply::Error(why) => Err(io::Error::other(why)),
+            reply => Ok(reply),
+        };
+        (first..first + commands.len() as u64).map(reply).collect()
+    }
 }

@@ -38,8 +38,8 @@ impl Random {
 
 type Body = Coroutine<(), (), (), DefaultStack>;
 
-/// Whether an actor that waits can go on before its time.
-type Ready = Box<dyn Fn() -> bool>;
+/// When an actor that waits can go on before its time, as far as that is known by now.
+type Ready = Box<dyn Fn() -> Option<u64>>;
 
 struct Actor {
     body: Option<Body>,
@@ -84,7 +84,14 @@ impl Scheduler {
             },
         );
         let actor = Actor { body: Some(body), until: 0, ready: None, counts };
-        self.actors.borrow_mut().push(actor);
+        let mut actors = self.actors.borrow_mut();
+        let mut places = actors.iter().enumerate();
+        // Those that are done give way; the one that runs is not done.
+        let done = places.find(|(place, old)| old.body.is_none() && *place != self.current.get());
+        match done.map(|(place, _)| place) {
+            Some(place) => actors[place] = actor,
+            None => actors.push(actor),
+        }
     }
 
     /// The current actor waits for a time, or until it is ready.
@@ -115,9 +122,10 @@ impl Scheduler {
                     continue;
                 }
                 open |= actor.counts;
-                next = next.min(actor.until);
-                let is_ready = actor.ready.as_ref().is_some_and(|ready| ready());
-                if is_ready || actor.until <= self.now() {
+                let ready = actor.ready.as_ref().and_then(|ready| ready());
+                let until = actor.until.min(ready.unwrap_or(u64::MAX));
+                next = next.min(until);
+                if until <= self.now() {
                     able.push(number);
                 }
             }

@@ -8,6 +8,7 @@ mod connection;
 mod descriptors;
 pub mod echo;
 mod endpoint;
+mod environment;
 mod ffi;
 mod inbox;
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use farside_os::memory::{PAGE, protect};
 
-use super::{descriptors, threads};
+use super::{descriptors, environment, threads};
 
 const LMID: c_int = libc::RTLD_DI_LMID;
 const LINK_MAP: c_int = 2;
@@ -70,8 +70,12 @@ impl Space {
     /// A line for the user.
     pub fn load() -> Result<Self, String> {
         let flags = libc::RTLD_NOW | libc::RTLD_LOCAL;
-        // SAFETY: initialisers of the C library only set up the library.
-        let libc = unsafe { libc::dlmopen(libc::LM_ID_NEWLM, c"libc.so.6".as_ptr(), flags) };
+        // SAFETY: initialisers of the C library only set up the library. The program has not begun, or this process has
+        // just been forked and has no other thread.
+        let libc = unsafe {
+            let name = c"libc.so.6".as_ptr();
+            environment::with_kept(|| libc::dlmopen(libc::LM_ID_NEWLM, name, flags))
+        };
         if libc.is_null() {
             return Err(format!("UCX cannot be loaded once more: {}", why()));
         }

@@ -1,0 +1,235 @@
+//! Memory nodes, the real ones, in a network that treats their messages badly.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use farside_far::remote::{Carrier, Cluster, Network, NodeAddress, Timing};
+use farside_far::{FarError, FarStore, Remote};
+use farside_node::network::{Node, Options};
+use farside_wire::transport::Stream;
+
+use crate::cable::{Cables, Weather};
+use crate::client::{Client, Outcome};
+use crate::scheduler::{Random, Scheduler};
+
+/// Seeds that once failed.
+pub const KEPT: &[u64] = &[
+    // A page was stored with fewer copies because a connection had just ended, and a node was killed then.
+    5866137961202603280,
+    // The only node that could be reached was about to end, and was given no page.
+    3333719012783286187,
+    // The only copy was given up because it was damaged on its way, three times.
+    4785400784179988649,
+    // The same; another node had one, too, but was gone.
+    3434827698007747098,
+];
+
+/// What a run is like.
+#[derive(Debug)]
+struct Plan {
+    nodes: usize,
+    copies: usize,
+    seal: bool,
+    weather: Weather,
+    /// Whether a node is killed, or told to end.
+    kills: bool,
+    drains: bool,
+    stops: bool,
+    threads: u64,
+    deeds: u64,
+}
+
+impl Plan {
+    fn draw(random: &Random) -> Self {
+        let nodes = 1 + random.below(4) as usize;
+        let copies = 1 + random.below(nodes.min(3) as u64) as usize;
+        let bad = |most: u64| if random.permille(400) { random.below(most) } else { 0 };
+        let weather = Weather {
+            damaged: [bad(60), bad(60)],
+            late: bad(60),
+            latest_ns: 40_000_000,
+            repeated: bad(40),
+            cut: bad(20),
+            cut_short: bad(20),
+        };
+        Self {
+            nodes,
+            copies,
+            seal: random.permille(500),
+            weather,
+            kills: random.permille(400),
+            drains: random.permille(200),
+            stops: random.permille(300),
+            threads: 1 + random.below(3),
+            deeds: 20 + random.below(60),
+        }
+    }
+}
+
+impl Plan {
+    /// Whether pages may be lost: a node is killed, and there is one copy, or the others may be out of reach just then.
+    fn may_lose_pages(&self) -> bool {
+        let Weather { damaged, repeated, cut, cut_short, .. } = self.weather;
+        let bad = damaged[0] + damaged[1] + repeated + cut + cut_short;
+        let away = self.stops || self.drains || bad > 0;
+        self.kills && (self.copies == 1 || away)
+    }
+}
+
+/// The nodes, and the connections to them.
+struct World {
+    cables: Rc<Cables>,
+    options: Options,
+    nodes: Vec<RefCell<Option<Arc<Node>>>>,
+}
+
+impl World {
+    fn new(scheduler: &Rc<Scheduler>, nodes: usize, memory: u64, weather: Weather) -> Rc<Self> {
+        let options = Options { memory, spin: std::time::Duration::ZERO, ..Options::default() };
+        let node = |_| RefCell::new(Some(Node::new(options.clone()).expect("a node")));
+        let nodes = (0..nodes).map(node).collect::<Vec<_>>();
+        Rc::new(Self { cables: Cables::new(scheduler, nodes.len(), weather), options, nodes })
+    }
+
+    /// The node is gone, with all it had.
+    fn kill(&self, place: usize) {
+        *self.nodes[place].borrow_mut() = None;
+        self.cables.cut(place);
+    }
+
+    /// A new node takes the place of one that was killed.
+    fn start(&self, place: usize) {
+        let node = Node::new(self.options.clone()).expect("a node");
+        *self.nodes[place].borrow_mut() = Some(node);
+    }
+
+    /// The node is told to end.
+    fn drain(&self, place: usize) {
+        if let Some(node) = &*self.nodes[place].borrow() {
+            node.drain();
+        }
+    }
+}
+
+/// What the client connects through.
+struct Sky(Rc<World>);
+
+// SAFETY: all is used by one thread only; the bounds come from traits that are made for threads.
+unsafe impl Send for Sky {}
+// SAFETY: as above.
+unsafe impl Sync for Sky {}
+
+impl Network for Sky {
+    fn connect(&self, node: &NodeAddress, _: u64) -> io::Result<Box<dyn Stream>> {
+        let place = usize::from(node.address.port());
+        let there = self.0.nodes[place].borrow().clone();
+        let there = there.ok_or(io::ErrorKind::ConnectionRefused)?;
+        let (ours, theirs) = self.0.cables.connect(place);
+        self.0.cables.scheduler.spawn(false, move || there.attend(Box::new(theirs)));
+        Ok(Box::new(ours))
+    }
+
+    fn now(&self) -> u64 {
+        self.0.cables.scheduler.now()
+    }
+
+    fn rest(&self, ns: u64) {
+        self.0.cables.scheduler.wait(self.now() + ns, None);
+    }
+}
+
+/// What the outside does to nodes.
+fn disturb(plan: &Plan, world: &Rc<World>, store: &Remote) {
+    let scheduler = &world.cables.scheduler;
+    let random = &scheduler.random;
+    let rest = |ns| scheduler.wait(scheduler.now() + ns, None);
+    let place = |random: &Random| random.below(plan.nodes as u64) as usize;
+    rest(random.below(3_000_000));
+    if plan.stops {
+        world.cables.hold(place(random), random.below(2_500_000_000));
+        rest(random.below(3_000_000));
+    }
+    if plan.drains && plan.nodes > 1 {
+        world.drain(place(random));
+        rest(random.below(5_000_000));
+    }
+    if plan.kills {
+        // Pages that have fewer copies than they should may be lost with a node.
+        let lacking = || {
+            let health = store.health();
+            (health.degraded_pages + health.lost_copies, health.lacking_pages)
+        };
+        let mut calm = plan.copies == 1;
+        for _ in 0..50 {
+            let (before, _) = lacking();
+            if !calm {
+                // Many rounds of repairs.
+                rest(100_000_000);
+                calm = lacking() == (before, 0);
+            }
+        }
+        if !calm {
+            return;
+        }
+        let place = place(random);
+        world.kill(place);
+        rest(random.below(50_000_000));
+        if random.permille(500) {
+            world.start(place);
+        }
+    }
+}
+
+/// Runs one seed.
+pub fn run(seed: u64) -> Result<(), String> {
+    let scheduler = Scheduler::new(seed);
+    let plan = Rc::new(Plan::draw(&scheduler.random));
+    let world = World::new(&scheduler, plan.nodes, 64 << 20, plan.weather.clone());
+    let failed = Rc::new(RefCell::new(None));
+    let (begin, outcome, about) = (Rc::clone(&world), Rc::clone(&failed), Rc::clone(&plan));
+    scheduler.spawn(true, move || start(&about, &begin, &outcome));
+    let ran = scheduler.run();
+    scheduler.end();
+    let failed = failed.borrow_mut().take();
+    ran.and(failed.map_or(Ok(()), Err)).map_err(|why| format!("{why}\n{plan:?}"))
+}
+
+/// Connects, and has everybody begin.
+fn start(plan: &Rc<Plan>, world: &Rc<World>, failed: &Outcome) {
+    let scheduler = &world.cables.scheduler;
+    let nodes = (0..plan.nodes as u16)
+        .map(|port| NodeAddress { name: "node".into(), address: ([127, 0, 0, 1], port).into() });
+    let timing = Timing { spin_ns: 0, ..Timing::default() };
+    let (carrier, copies, seal) = (Carrier::Tcp, plan.copies, plan.seal);
+    let cluster = Cluster { carrier, nodes: nodes.collect(), copies, seal, timing };
+    let store = loop {
+        match Remote::alone(&cluster, Box::new(Sky(Rc::clone(world))), 1 << 16) {
+            Ok(store) => break Arc::new(store),
+            // The network may be so bad that a start fails.
+            Err(FarError::Unreachable) => scheduler.wait(scheduler.now() + 1_000_000, None),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    for thread in 0..plan.threads {
+        let store: Arc<dyn FarStore> = store.clone();
+        let client = Client::new(store, scheduler, thread);
+        let (deeds, failed, plan) = (plan.deeds, Rc::clone(failed), Rc::clone(plan));
+        scheduler.spawn(true, move || {
+            // What was on a node that was killed is gone, if no other one had it.
+            client.run((deeds, 0), &failed, |error| {
+                matches!(error, FarError::Lost(_) | FarError::NodeLost) && plan.may_lose_pages()
+            });
+        });
+    }
+    let (tended, clock) = (Arc::clone(&store), Rc::clone(scheduler));
+    scheduler.spawn(false, move || {
+        loop {
+            tended.tend();
+            clock.wait(clock.now() + 1_000_000 + clock.random.below(5_000_000), None);
+        }
+    });
+    let (plan, world) = (Rc::clone(plan), Rc::clone(world));
+    scheduler.spawn(false, move || disturb(&plan, &world, &store));
+}
