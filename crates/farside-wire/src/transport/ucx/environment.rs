@@ -38,7 +38,8 @@ pub unsafe fn with_kept<T>(load: impl FnOnce() -> T) -> T {
     let kept = KEPT.get_or_init(keep);
     // SAFETY: the caller's contract; the list ends in null, and lives on.
     unsafe {
-        let own = std::mem::replace(&mut *(&raw mut environ), kept.0.as_ptr());
+        let own = environ;
+        environ = kept.0.as_ptr();
         let result = load();
         environ = own;
         result
