@@ -61,7 +61,7 @@ check plugin make plugin
 if [ "$what" = all ]; then
   check format cargo fmt --all -- --check
   check lint cargo clippy --release --workspace --all-targets --locked -- -D warnings
-  RUSTDOCFLAGS="-D warnings" check documentation cargo doc --workspace --no-deps --locked
+  RUSTDOCFLAGS="-D warnings" check documentation cargo doc --release --workspace --no-deps --locked
   check tested cargo build --profile tested --workspace --locked
   check tested-plugin make plugin PROFILE=tested
   tests unit cargo test --profile tested --workspace --exclude farside-exam --locked --no-fail-fast -- --show-output
