@@ -130,6 +130,13 @@ impl Cluster {
         for server in &cluster.servers[2 * primaries..] {
             cluster.join(server.port, cluster.servers[0].port);
         }
+        cluster.eventually("all servers have heard of all replicas", || {
+            cluster.servers.iter().all(|server| {
+                let roles = cluster.roles(server.port);
+                let replicas = roles.iter().filter(|(_, flags)| flags.contains("slave")).count();
+                replicas == cluster.servers.len() - primaries
+            })
+        });
         cluster
     }
 
