@@ -1,12 +1,46 @@
 /*
- * farside.h - parts of a program's run on tape.
+ * farside.h - what a program may tell Farside: what it is about to use (hints), and which part of
+ * its run is to be put on tape (parts). C99 or C++11, with GCC or Clang; with other compilers, and
+ * without Farside, all of it does nothing. Nothing has to be linked.
  *
- * A program whose memory is partly far runs best when it is known beforehand which pages it uses,
- * and when. Farside can record that once and follow the recording, the tape, in later runs. This
- * header is for programs that want only a part of their run on tape: a solver, but not the reading
- * of its input.
+ *
+ * Hints
+ *
+ * A program whose memory is partly far waits for the kernel, for Farside and for the network
+ * whenever it uses a page that is far. Most such waits come from few places in the program;
+ * `farside faults` finds them. A hint in front of such a place is a look at a table if the page is
+ * here; if not, it fetches the page, and others with it, without the detour through the kernel.
  *
  *     #include <farside.h>
+ *
+ *     for (i = 0; i < n; i++) {
+ *         farside_hint(&values[i], .ahead = 64, .sequential = 1);
+ *         sum += values[i];
+ *     }
+ *
+ * A hint never changes what a program computes. It may be wrong: the address of what is not far
+ * memory, or was freed, or null, or a size beyond all bounds. Hints are safe in all threads and in
+ * signal handlers.
+ *
+ *     farside_hint(address, how...)     the program is about to use what is at `address`
+ *
+ * where `how` is any of these, in this order (in C++ designated initializers must be in order):
+ *
+ *     .size = BYTES       so many bytes from the address on, not only those in its page
+ *     .mut = 1            it will be written: pages come writable
+ *     .ahead = PAGES      so many pages that follow will be used next; negative: that come before
+ *     .priority = N       what comes is evicted before what came with lower priorities (0 to 7);
+ *                         for policies that know priorities, such as `--replacement priority`
+ *     .sequential = 1     this place goes from page to page: within the page it had last it does
+ *                         nothing at all
+ *
+ *
+ * Parts
+ *
+ * A program whose memory is partly far runs best when it is known beforehand which pages it uses,
+ * and when. Farside can record that once and follow the recording, the tape, in later runs. Parts
+ * are for programs that want only a part of their run on tape: a solver, but not the reading of its
+ * input.
  *
  *     load(input);
  *     farside_begin(FARSIDE_AUTO);
@@ -14,7 +48,7 @@
  *     farside_end();
  *     store(output);
  *
- * Nothing has to be linked. Without Farside both calls do nothing and return 0. With it, as in
+ * Without Farside both calls do nothing and return 0. With it, as in
  * `farside run --local 20% -- ./program`, the first run records the part, plans it when the program
  * has ended, and keeps the tape; later runs follow it.
  *
@@ -36,13 +70,20 @@
  * --tape` the tape is followed in the first part. Both whatever mode the program asks for; its
  * other parts are left alone.
  *
- * The calls are safe in all threads, and not in signal handlers. They need GCC or Clang, and C89 or
- * C++98; with other compilers they do nothing. A library that is loaded later with dlopen() may
- * make them if the program does so too, or if FARSIDE_PARTS=1 is in the environment of `farside
- * run`. With FARSIDE_PARTS=0 nothing is done in any part.
+ * The calls are safe in all threads, and not in signal handlers. A library that is loaded later
+ * with dlopen() may make them if the program does so too, or if FARSIDE_PARTS=1 is in the
+ * environment of `farside run`. With FARSIDE_PARTS=0 nothing is done in any part.
  */
 #ifndef FARSIDE_H
 #define FARSIDE_H
+
+#ifdef __GNUC__
+/* What macros expand to here is not for the program's warnings. */
+#pragma GCC system_header
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* What to do with a part. */
 enum farside_mode {
@@ -92,10 +133,161 @@ extern int farside_end(void) FARSIDE_WEAK;
 #define farside_begin(mode) (farside_begin ? farside_begin(mode) : 0)
 #define farside_end() (farside_end ? farside_end() : 0)
 
+/*
+ * How the program sees Farside's table of pages. One for each program and library; Farside fills it
+ * in at start-up, or when the library is loaded. Nobody else needs to look at it.
+ */
+struct farside_view {
+    /* Far memory: where it begins, and its length in bytes, which is 0 without Farside. */
+    uintptr_t base;
+    uintptr_t length;
+    /* A word for each of its pages. */
+    const volatile uint64_t *words;
+    /* What a hint does if a page is not here, or cannot be written. */
+    void (*hint)(const void *address, size_t size, long ahead, unsigned flags);
+    /* The same for a task, and whether it has to wait; and whether that is over. */
+    int (*start)(const void *address, size_t size, long ahead, unsigned flags);
+    int (*arrived)(const void *address, size_t size);
+    /* Whether hints are to be seen that are of no use. */
+    uintptr_t watched;
+};
+
+/* What `farside_hint` may be told besides the address. */
+struct farside_how {
+    char unused_;
+    size_t size;
+    int mut;
+    long ahead;
+    unsigned priority;
+    int sequential;
+};
+
+/* Which version of the above this is. */
+#define FARSIDE_VIEW 1
+
+/* Bits of a page's word. */
+#define FARSIDE_WORD_STATE 7u
+#define FARSIDE_WORD_RESIDENT 4u
+#define FARSIDE_WORD_WRITABLE 8u
+#define FARSIDE_WORD_MARKED 256u
+
+/* Flags of a hint; its priority is above them. */
+#define FARSIDE_FLAG_MUT 1u
+#define FARSIDE_FLAG_SEQUENTIAL 2u
+#define FARSIDE_FLAG_BITS 8
+
+#define FARSIDE_INLINE static __inline__ __attribute__((always_inline, unused))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern void farside_attach(struct farside_view *view, int version) FARSIDE_WEAK;
+
+__attribute__((weak, visibility("hidden"))) struct farside_view farside_view;
+
+static __attribute__((constructor, unused)) void farside_attach_(void) {
+    if (farside_attach && farside_view.length == 0) farside_attach(&farside_view, FARSIDE_VIEW);
+}
+
+/* Whether the program can use a page of far memory without waiting. */
+FARSIDE_INLINE int farside_is_here_(uintptr_t page, int mut) {
+    unsigned word = (unsigned)farside_view.words[page];
+    unsigned wanted = FARSIDE_WORD_RESIDENT | (mut ? FARSIDE_WORD_WRITABLE : 0);
+    unsigned mask = FARSIDE_WORD_STATE | FARSIDE_WORD_MARKED | (mut ? FARSIDE_WORD_WRITABLE : 0);
+    return (word & mask) == wanted;
+}
+
+/* Whether there is nothing to be done for a hint. */
+FARSIDE_INLINE int farside_is_served_(const void *address, struct farside_how how) {
+    const uintptr_t offset = (uintptr_t)address - farside_view.base;
+    uintptr_t last, page;
+    if (__builtin_expect(offset >= farside_view.length, 0)) return !farside_view.watched;
+    if (how.size <= 1) return farside_is_here_(offset >> 12, how.mut);
+    last = offset + (how.size - 1);
+    /* A long range, or one beyond the end, is not gone through here. */
+    if (how.size > 1u << 18 || last >= farside_view.length) return 0;
+    for (page = offset >> 12; page <= last >> 12; page++) {
+        if (!farside_is_here_(page, how.mut)) return 0;
+    }
+    return 1;
+}
+
+FARSIDE_INLINE unsigned farside_flags_(struct farside_how how) {
+    return (how.mut ? FARSIDE_FLAG_MUT : 0) | (how.sequential ? FARSIDE_FLAG_SEQUENTIAL : 0)
+           | how.priority << FARSIDE_FLAG_BITS;
+}
+
+FARSIDE_INLINE void farside_hint_(const void *address, struct farside_how how) {
+    if (__builtin_expect(!farside_is_served_(address, how), 0)) {
+        farside_view.hint(address, how.size, how.ahead, farside_flags_(how));
+    }
+}
+
+FARSIDE_INLINE int farside_start_(const void *address, struct farside_how how) {
+    if (__builtin_expect(farside_is_served_(address, how), 1)) return 0;
+    return farside_view.start(address, how.size, how.ahead, farside_flags_(how));
+}
+
+/*
+ * void farside_hint(const void *address, how...): the program is about to use what is at `address`;
+ * see above.
+ */
+#define farside_hint(address, ...)                                                                 \
+    do {                                                                                           \
+        const struct farside_how farside_how_ = {.unused_ = 0, ##__VA_ARGS__};                     \
+        const void *const farside_address_ = (const void *)(address);                              \
+        if (farside_how_.sequential) {                                                             \
+            static __thread uintptr_t farside_page_;                                               \
+            if (__builtin_expect(farside_page_ == (uintptr_t)farside_address_ >> 12, 1)) break;    \
+            farside_page_ = (uintptr_t)farside_address_ >> 12;                                     \
+        }                                                                                          \
+        farside_hint_(farside_address_, farside_how_);                                             \
+    } while (0)
+
+/*
+ * int farside_start(const void *address, how...): a hint of a task that can wait while the thread
+ * does others. Sends for what is far and returns at once: 0 if there is nothing to wait for, else 1.
+ */
+#define farside_start(address, ...)                                                                \
+    __extension__({                                                                                \
+        const struct farside_how farside_how_ = {.unused_ = 0, ##__VA_ARGS__};                     \
+        farside_start_((const void *)(address), farside_how_);                                     \
+    })
+
+/*
+ * int farside_arrived(const void *address, size_t size): after farside_start() returned 1, whether
+ * the task can go on, 0 or 1. Any thread may ask; somebody has to, now and then.
+ */
+FARSIDE_INLINE int farside_arrived(const void *address, size_t size) {
+    struct farside_how how = {0, 0, 0, 0, 0, 0};
+    how.size = size;
+    return farside_is_served_(address, how) || farside_view.arrived(address, size);
+}
+
+/*
+ * void farside_wait_with(void (*call)(void *), void *argument): whenever this thread would wait for
+ * what a hint is about, it calls `call(argument)` instead, again and again until it is here. That is
+ * for libraries that switch between tasks: `call` is to let another task run. With a null pointer
+ * the thread waits, as it does at first.
+ */
+extern void farside_wait_with(void (*call)(void *), void *argument) FARSIDE_WEAK;
+
+#define farside_wait_with(call, argument)                                                          \
+    ((void)(farside_wait_with ? (farside_wait_with(call, argument), 0) : 0))
+
+#ifdef __cplusplus
+}
+#endif
+
 #else
 
 #define farside_begin(mode) ((void)(mode), 0)
 #define farside_end() (0)
+#define farside_hint(...) ((void)0)
+#define farside_start(...) (0)
+#define farside_arrived(address, size) (1)
+#define farside_wait_with(call, argument) ((void)0)
 
 #endif
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use farside_os::memory::{self, PAGE};
 use farside_os::socket;
-use farside_os::thread::wait_until;
+use farside_os::thread::{now_ns, wait_until};
 use farside_wire::orders::{self, MOST_PAGES, Work};
 use farside_wire::pool::{Block, Message, UNIT};
 
@@ -193,6 +193,10 @@ impl FarStore for Embedded {
         self.check()?;
         let ready_at = self.link.request(count as usize * PAGE);
         Ok(Ticket { first, count, ready_at, call: 0 })
+    }
+
+    fn is_ready(&self, ticket: &Ticket) -> bool {
+        ticket.ready_at == 0 || now_ns() >= ticket.ready_at
     }
 
     fn finish_read(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError> {

@@ -61,6 +61,9 @@ pub trait FarStore: Send + Sync {
     /// Asks for `count` pages from `first` on.
     fn begin_read(&self, first: u64, count: u32) -> Result<Ticket, FarError>;
 
+    /// Whether the end of a read need not be waited for, as far as can be told at once.
+    fn is_ready(&self, ticket: &Ticket) -> bool;
+
     /// Waits for a read and puts its pages into `into`, which holds exactly as many.
     fn finish_read(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError>;
 

@@ -306,6 +306,18 @@ impl Uring {
         }
     }
 
+    /// Takes completions that are there off the ring, unless somebody does that already.
+    fn reap_some(&self) {
+        let Ok(_reaping) = self.reaping.try_lock() else { return };
+        // SAFETY: only who holds the lock takes completions off the ring.
+        for entry in unsafe { self.ring.completion_shared() } {
+            if let Some(of) = self.calls.get(entry.user_data() as usize) {
+                of.result.store(entry.result().into(), Ordering::Release);
+            }
+        }
+        self.tell_others();
+    }
+
     fn tell_others(&self) {
         self.changed.fetch_add(1, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) > 0 {
@@ -315,6 +327,18 @@ impl Uring {
 }
 
 impl Transfer {
+    /// Whether its end need not be waited for.
+    pub fn has_ended(&self) -> bool {
+        let is_over = |call: &u16| {
+            self.ring.calls[usize::from(*call)].result.load(Ordering::Acquire) != PENDING
+        };
+        let calls = &self.calls[..self.count];
+        if !calls.iter().all(is_over) {
+            self.ring.reap_some();
+        }
+        calls.iter().all(is_over)
+    }
+
     /// Waits for its end; returns the buffer and, by bits, which of the parts are where they belong.
     pub fn finish(self) -> (Buffer, u64) {
         let ring = &*self.ring;

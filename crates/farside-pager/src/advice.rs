@@ -8,6 +8,7 @@ use farside_policy::prefetch::PrefetchPlan;
 use farside_trace::{PageId, PageRange};
 
 use crate::pager::{Pager, Worker};
+use crate::purpose::Purpose;
 
 /// Most ranges that wait; advice beyond it is dropped, as advice may be.
 const MAX_WAITING: usize = 64;
@@ -73,6 +74,6 @@ impl Pager {
     fn fetch_stretch(&self, w: &mut Worker, first: u64, end: u64) -> Result<(), FarError> {
         let mut plan = PrefetchPlan::new();
         plan.push(PageRange::new(PageId(first), end - first));
-        self.start_flights(w, &plan, end - first)
+        self.start_flights(w, &plan, end - first, Purpose::NONE)
     }
 }

@@ -88,7 +88,15 @@ counters! {
     protection_faults,
     /// Faults that were already served when their turn came.
     spurious_faults,
-    /// Pages brought in by a prefetcher.
+    /// Hints that were more than a look at a page that is here.
+    hints,
+    /// Hints that found a page missing.
+    hints_missing,
+    /// Pages that hints brought in for the program to use at once.
+    hinted_pages,
+    /// Hints at what is no far memory, or that cannot be meant.
+    hints_astray,
+    /// Pages brought in by a prefetcher, or ahead of what a hint is about.
     prefetched_pages,
     /// Prefetched pages that are known to have been touched.
     prefetched_used,

@@ -38,7 +38,9 @@ impl Pager {
             let busy = Word::new(State::Busy);
             match word.state() {
                 State::Resident if protected => {
-                    if self.allow_write(page) {
+                    if self.open_for_writing(page) {
+                        let first = u64::from(!word.writable());
+                        Counters::add(&self.counters.protection_faults, first);
                         return Ok(());
                     }
                 }
@@ -82,7 +84,7 @@ impl Pager {
     }
 
     /// Lets the program write a page it had fetched for reading; false if the page is gone.
-    fn allow_write(&self, page: u64) -> bool {
+    pub(crate) fn open_for_writing(&self, page: u64) -> bool {
         // The policy stays locked throughout, so that the page cannot be evicted and fetched again,
         // write-protected, before the call below takes effect: later writes to it would go unseen.
         let _stays = self.lock_policy();
@@ -92,7 +94,6 @@ impl Pager {
             return false;
         }
         if !word.writable() {
-            Counters::add(&self.counters.protection_faults, 1);
             self.writes.written();
         }
         // A page that counts as writable need not be so yet, since this call can fail: the writer
@@ -161,7 +162,23 @@ impl Pager {
         w: &mut Worker,
         page: u64,
         word: Word,
+        run: (u64, bool),
+    ) -> Result<(u64, u64), FarError> {
+        let mapped = self.populate(w, page, word, run, 0)?;
+        Counters::add(&self.counters.first_touch_faults, 1);
+        Counters::add(&self.counters.populated_pages, mapped.1 - 1);
+        Ok(mapped)
+    }
+
+    /// Maps zeroed frames at a page, which the caller owns, and at so many untouched neighbours, above it or below;
+    /// returns the lowest page that was mapped, and how many.
+    pub(crate) fn populate(
+        &self,
+        w: &mut Worker,
+        page: u64,
+        word: Word,
         (want, down): (u64, bool),
+        priority: u8,
     ) -> Result<(u64, u64), FarError> {
         let fresh = word.state() == State::Untouched;
         let got = match self.acquire(w, want, 1) {
@@ -186,10 +203,8 @@ impl Pager {
         if fresh {
             self.add_touched(count as i64);
         }
-        Counters::add(&self.counters.first_touch_faults, 1);
-        Counters::add(&self.counters.populated_pages, count - 1);
         let word = Word::new(State::Resident).with_writable();
-        self.publish_resident(first, count, word, |_| Arrival::FirstTouch);
+        self.publish_resident(first, count, word, priority, |_| Arrival::FirstTouch);
         self.wake(first, count);
         Ok((first, count))
     }
@@ -230,7 +245,7 @@ impl Pager {
     }
 
     /// Serves a fault on a page that was on its way: completes the fetch here and now.
-    fn late(&self, w: &mut Worker, page: u64) -> Outcome {
+    pub(crate) fn late(&self, w: &mut Worker, page: u64) -> Outcome {
         Counters::add(&self.counters.late_hits, 1);
         let mut plan = PrefetchPlan::new();
         self.lock_prefetcher().fault(PageId(page), FaultKind::Late, &mut plan);

@@ -15,6 +15,7 @@ use crate::flight::Flight;
 use crate::frames::Run;
 use crate::frames::bytes_at;
 use crate::pager::{Outcome, Pager, Worker};
+use crate::purpose::Purpose;
 use crate::word::{State, Word};
 
 /// Runs shorter than this are copied in rather than moved: a single copy maps its page write-protected
@@ -111,7 +112,7 @@ impl Pager {
         self.copy_pages(page, w.bounce(1), protect);
         let word = Word::new(State::Resident).with_stored();
         let word = if protect { word } else { word.with_writable() };
-        self.publish_resident(page, 1, word, |_| Arrival::Demand);
+        self.publish_resident(page, 1, word, 0, |_| Arrival::Demand);
         Ok(())
     }
 
@@ -134,7 +135,7 @@ impl Pager {
         let foreseen = plan.runs().next().map_or(0, |run| run.count);
         let most = foreseen.min(BATCH as u64 - 1).min(self.most_foreseen());
         let count = 1 + self.claim_far(page + 1, most, Word::new(State::Busy));
-        self.fetch_run(w, page, count, Some(page))?;
+        self.fetch_run(w, page, count, Purpose::page(page))?;
         // Pages that are here already divide a run; what lies behind them comes too.
         self.start_foreseen(w, plan)
     }
@@ -145,11 +146,11 @@ impl Pager {
         w: &mut Worker,
         first: u64,
         count: u64,
-        demanded: Option<u64>,
+        purpose: Purpose,
     ) -> Outcome {
         let mut at = 0;
         while at < count {
-            let got = match self.fetch_part(w, first + at, count - at, demanded) {
+            let got = match self.fetch_part(w, first + at, count - at, purpose) {
                 Ok(got) => got,
                 Err(error) => {
                     for page in first + at..first + count {
@@ -176,12 +177,12 @@ impl Pager {
         w: &mut Worker,
         first: u64,
         most: u64,
-        demanded: Option<u64>,
+        purpose: Purpose,
     ) -> Result<u64, FarError> {
         if most < MOVE_FROM {
-            let least = u64::from(demanded == Some(first));
+            let least = u64::from(purpose.holds(first));
             let got = self.acquire(w, most, least)?;
-            return self.copy_run(w, first, got, demanded).map(|()| got);
+            return self.copy_run(w, first, got, purpose).map(|()| got);
         }
         let mut spare = self.area.take_spare(most as u32);
         if spare.is_none_or(|run| u64::from(run.count) < most) && self.budget_is_short(most) {
@@ -193,13 +194,13 @@ impl Pager {
         }
         match spare {
             Some(run) => {
-                self.move_run(w, first, run, demanded)?;
+                self.move_run(w, first, run, purpose)?;
                 Ok(u64::from(run.count))
             }
             None => {
-                let least = u64::from(demanded == Some(first));
+                let least = u64::from(purpose.holds(first));
                 let got = self.acquire(w, most, least)?;
-                self.copy_run(w, first, got, demanded).map(|()| got)
+                self.copy_run(w, first, got, purpose).map(|()| got)
             }
         }
     }
@@ -208,18 +209,23 @@ impl Pager {
         self.budget.limit().saturating_sub(self.budget.used()) < want
     }
 
-    fn arrival(demanded: Option<u64>) -> impl Fn(u64) -> Arrival {
-        move |page| if demanded == Some(page) { Arrival::Demand } else { Arrival::Prefetch }
+    /// How many of the next `count` fetched pages are mapped write-protected.
+    fn protect_next(&self, count: u64, purpose: Purpose) -> u64 {
+        if purpose.for_writing() { 0 } else { self.writes.protect_next(count) }
     }
 
-    pub(crate) fn count_fetched(&self, count: u64, demanded: Option<u64>, first: u64) {
+    pub(crate) fn count_fetched(&self, count: u64, purpose: Purpose, first: u64) {
         Counters::add(&self.counters.fetched_bytes, count * PAGE as u64);
-        let own = u64::from(demanded.is_some_and(|page| page >= first && page < first + count));
+        let own = purpose.among(first, count);
+        let own = own.end - own.start;
         Counters::add(&self.counters.prefetched_pages, count - own);
+        if purpose.is_hinted() {
+            Counters::add(&self.counters.hinted_pages, own);
+        }
     }
 
     /// Brings in owned pages by copying; frames for them are taken from the budget already.
-    fn copy_run(&self, w: &mut Worker, first: u64, count: u64, demanded: Option<u64>) -> Outcome {
+    fn copy_run(&self, w: &mut Worker, first: u64, count: u64, purpose: Purpose) -> Outcome {
         if count == 0 {
             return Ok(());
         }
@@ -230,34 +236,34 @@ impl Pager {
             self.budget.give(count);
             return Err(error);
         }
-        let watched = self.pages_to_watch(first, count, demanded);
-        self.land(w.bounce(count as usize), first, demanded, watched);
+        let watched = self.pages_to_watch(first, count, purpose);
+        self.land(w.bounce(count as usize), first, purpose, watched);
         Ok(())
     }
 
     /// Ends the fetch of owned pages whose content has arrived in local memory; those of `watched`, counted from the
     /// first, stay unmapped.
-    fn land(&self, bytes: &[u8], first: u64, demanded: Option<u64>, watched: Range<u64>) {
+    pub(crate) fn land(&self, bytes: &[u8], first: u64, purpose: Purpose, watched: Range<u64>) {
         let count = (bytes.len() / PAGE) as u64;
-        self.count_fetched(count, demanded, first);
+        self.count_fetched(count, purpose, first);
         let begin = watched.start;
         let kept = watched.take_while(|i| self.keep_unmapped(bytes, first, *i)).count() as u64;
         for part in [0..begin, begin + kept..count] {
             let bytes = &bytes[part.start as usize * PAGE..part.end as usize * PAGE];
             if !bytes.is_empty() {
-                self.land_mapped(bytes, first + part.start, demanded);
+                self.land_mapped(bytes, first + part.start, purpose);
             }
         }
     }
 
     /// Maps owned pages whose content has arrived in local memory.
-    fn land_mapped(&self, bytes: &[u8], first: u64, demanded: Option<u64>) {
+    fn land_mapped(&self, bytes: &[u8], first: u64, purpose: Purpose) {
         let count = (bytes.len() / PAGE) as u64;
-        let protected = self.writes.protect_next(count);
+        let protected = self.protect_next(count, purpose);
         let (protect, open) = bytes.split_at(protected as usize * PAGE);
         self.copy_pages(first, protect, true);
         self.copy_pages(first + protected, open, false);
-        self.publish_fetched(first, protected, count, demanded);
+        self.publish_fetched(first, protected, count, purpose);
     }
 
     /// Puts one fetched page into the frame area instead of the region; false if there is no room.
@@ -274,7 +280,7 @@ impl Pager {
     }
 
     /// Brings in as many owned pages as `run` has spare frames, by moving these in.
-    fn move_run(&self, _w: &mut Worker, first: u64, run: Run, demanded: Option<u64>) -> Outcome {
+    fn move_run(&self, _w: &mut Worker, first: u64, run: Run, purpose: Purpose) -> Outcome {
         let count = u64::from(run.count);
         let src = self.area.address(run.start);
         // SAFETY: spare frames are out of the program's reach, and these are ours.
@@ -285,21 +291,21 @@ impl Pager {
             self.area.add_spare(run);
             return Err(error);
         }
-        let watched = self.pages_to_watch(first, count, demanded);
-        self.land_frames(first, run, demanded, watched);
+        let watched = self.pages_to_watch(first, count, purpose);
+        self.land_frames(first, run, purpose, watched);
         Ok(())
     }
 
     /// Ends the fetch of owned pages whose content has arrived in frames; those of `watched`, counted from the first,
     /// stay unmapped.
-    fn land_frames(&self, first: u64, run: Run, demanded: Option<u64>, watched: Range<u64>) {
+    fn land_frames(&self, first: u64, run: Run, purpose: Purpose, watched: Range<u64>) {
         let count = u64::from(run.count);
-        self.count_fetched(count, demanded, first);
+        self.count_fetched(count, purpose, first);
         for part in [0..watched.start, watched.end..count] {
             let start = run.start + part.start as u32;
             let frames = Run { start, count: (part.end - part.start) as u32 };
             if frames.count > 0 {
-                self.land_mapped_frames(first + part.start, frames, demanded);
+                self.land_mapped_frames(first + part.start, frames, purpose);
             }
         }
         for i in watched {
@@ -308,50 +314,42 @@ impl Pager {
     }
 
     /// Maps the frames in which the content of owned pages has arrived.
-    fn land_mapped_frames(&self, first: u64, run: Run, demanded: Option<u64>) {
+    fn land_mapped_frames(&self, first: u64, run: Run, purpose: Purpose) {
         let (count, src) = (u64::from(run.count), self.area.address(run.start));
         // SAFETY: these frames are out of the program's reach, and ours.
         let bytes = unsafe { bytes_at(src, count as usize * PAGE) };
-        let protect = self.writes.protect_next(count);
+        let protect = self.protect_next(count, purpose);
         self.tag_stored(first, &bytes[..protect as usize * PAGE]);
         let moved = self.map_frames(first, src, count);
         self.area.leave_empty(run);
         let protected = if moved && protect > 0 { self.protect_clean(first, protect) } else { 0 };
-        self.publish_fetched(first, protected, count, demanded);
+        self.publish_fetched(first, protected, count, purpose);
         self.wake(first, count);
     }
 
     /// Ends the transition of `count` mapped pages, of which the first `protected` are write-protected.
-    pub(crate) fn publish_fetched(
-        &self,
-        first: u64,
-        protected: u64,
-        count: u64,
-        demanded: Option<u64>,
-    ) {
+    pub(crate) fn publish_fetched(&self, first: u64, protected: u64, count: u64, purpose: Purpose) {
         let word = Word::new(State::Resident).with_stored();
-        self.publish_resident(first, protected, word, Self::arrival(demanded));
+        let (priority, arrival) = (purpose.priority(), |page| purpose.arrival(page));
+        self.publish_resident(first, protected, word, priority, arrival);
         let open = word.with_writable();
-        self.publish_resident(first + protected, count - protected, open, Self::arrival(demanded));
+        self.publish_resident(first + protected, count - protected, open, priority, arrival);
     }
 
-    /// Which pages of a fetched run, counted from the first, stay unmapped, to learn whether they are used: not the one
-    /// that was demanded.
+    /// Which pages of a fetched run, counted from the first, stay unmapped, to learn whether they are used: not those
+    /// that somebody waits for.
     ///
     /// The place of a sample is left to chance: a program that uses one page in eight may always use the last one
     /// of a run.
-    fn pages_to_watch(&self, first: u64, count: u64, demanded: Option<u64>) -> Range<u64> {
+    fn pages_to_watch(&self, first: u64, count: u64, purpose: Purpose) -> Range<u64> {
         const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
-        let all = match demanded.filter(|page| (first..first + count).contains(page)) {
-            None => 0..count,
-            Some(page) if page == first => 1..count,
-            Some(page) => 0..page - first,
-        };
+        let own = purpose.among(first, count);
+        let all = if own.start == 0 { own.end..count } else { 0..own.start };
         if self.exact_prefetch_count {
             return all;
         }
         let runs = self.runs.fetch_add(1, Relaxed);
-        if count < 2 || !runs.is_multiple_of(SAMPLE_EVERY) {
+        if all.is_empty() || count < 2 || !runs.is_multiple_of(SAMPLE_EVERY) {
             return count..count;
         }
         let sample = all.start + (runs.wrapping_mul(ODD) >> 32) % (all.end - all.start);
@@ -376,17 +374,23 @@ impl Pager {
 
     /// Fetches what a fault lets foresee.
     pub(crate) fn start_foreseen(&self, w: &mut Worker, plan: &PrefetchPlan) -> Outcome {
-        self.start_flights(w, plan, self.most_foreseen())
+        self.start_flights(w, plan, self.most_foreseen(), Purpose::NONE)
     }
 
     /// Most pages that one fault fetches besides its own: with more, they would push out the page that
     /// the program waits for before it is used.
-    fn most_foreseen(&self) -> u64 {
+    pub(crate) fn most_foreseen(&self) -> u64 {
         self.budget.limit() / 4
     }
 
     /// Fetches `most` pages of a plan: at once if that takes no time, else without waiting for them.
-    pub(crate) fn start_flights(&self, w: &mut Worker, plan: &PrefetchPlan, most: u64) -> Outcome {
+    pub(crate) fn start_flights(
+        &self,
+        w: &mut Worker,
+        plan: &PrefetchPlan,
+        most: u64,
+        purpose: Purpose,
+    ) -> Outcome {
         let mut left = most;
         for run in plan.runs() {
             let mut at = run.first.0;
@@ -394,9 +398,9 @@ impl Pager {
             left -= end.saturating_sub(at);
             while at < end {
                 let step = if self.store.is_instant() {
-                    self.fetch_now(w, at, end - at)?
+                    self.fetch_now(w, at, end - at, purpose)?
                 } else {
-                    match self.start_flight(w, at, end - at)? {
+                    match self.start_flight(w, at, end - at, purpose)? {
                         Some(step) => step,
                         None => return Ok(()),
                     }
@@ -408,16 +412,28 @@ impl Pager {
     }
 
     /// Fetches far pages from `first` on; returns how far it came.
-    fn fetch_now(&self, w: &mut Worker, first: u64, most: u64) -> Result<u64, FarError> {
+    fn fetch_now(
+        &self,
+        w: &mut Worker,
+        first: u64,
+        most: u64,
+        purpose: Purpose,
+    ) -> Result<u64, FarError> {
         let count = self.claim_far(first, most.min(BATCH as u64), Word::new(State::Busy));
         if count > 0 {
-            self.fetch_run(w, first, count, None)?;
+            self.fetch_run(w, first, count, purpose)?;
         }
         Ok(count.max(1))
     }
 
     /// Sends for far pages from `first` on; returns how far it came, or `None` if there is no room.
-    fn start_flight(&self, w: &mut Worker, first: u64, most: u64) -> Result<Option<u64>, FarError> {
+    fn start_flight(
+        &self,
+        w: &mut Worker,
+        first: u64,
+        most: u64,
+        purpose: Purpose,
+    ) -> Result<Option<u64>, FarError> {
         let got = self.acquire(w, most.min(FLIGHT_PAGES), 0)?;
         let count = self.claim_far(first, got, Word::new(State::Busy).with_flight());
         self.budget.give(got - count);
@@ -426,7 +442,13 @@ impl Pager {
         }
         if count > 0 {
             match self.store.begin_read(first, count as u32) {
-                Ok(ticket) => self.flights.start(Flight { ticket, frames: None, keep: None }),
+                Ok(ticket) => self.flights.start(Flight {
+                    ticket,
+                    frames: None,
+                    keep: None,
+                    purpose,
+                    held: None,
+                }),
                 Err(error) => return self.restore_far(first, count, error).map(|()| None),
             }
         }
@@ -447,7 +469,7 @@ impl Pager {
             }
         };
         self.pass_turn(w)?;
-        match self.flights.take_oldest() {
+        match self.flights.take_due(self.space.now_ns()) {
             Some(flight) => self.complete(w, flight).map(|()| true),
             None => self.follow_advice(w),
         }
@@ -457,7 +479,7 @@ impl Pager {
     pub fn complete(&self, w: &mut Worker, flight: Flight) -> Outcome {
         let (first, count) = (flight.ticket.first, u64::from(flight.ticket.count));
         let key = flight.keep.map(|keep| count - keep..count);
-        let watched = key.unwrap_or_else(|| self.pages_to_watch(first, count, None));
+        let watched = key.unwrap_or_else(|| self.pages_to_watch(first, count, flight.purpose));
         if let Some(run) = flight.frames {
             // SAFETY: taken frames are out of the program's reach, and these are the flight's.
             let bytes = unsafe { bytes_at(self.area.address(run.start), count as usize * PAGE) };
@@ -468,13 +490,13 @@ impl Pager {
                 }
                 return Err(error);
             }
-            self.land_frames(first, run, None, watched);
+            self.land_frames(first, run, flight.purpose, watched);
             return Ok(());
         }
         if let Err(error) = self.store.finish_read(flight.ticket, w.bounce(count as usize)) {
             return self.restore_far(first, count, error);
         }
-        self.land(w.bounce(count as usize), first, None, watched);
+        self.land(w.bounce(count as usize), first, flight.purpose, watched);
         Ok(())
     }
 }

@@ -8,6 +8,10 @@ use farside_far::Ticket;
 use farside_os::thread::{futex_wait, futex_wake};
 
 use crate::frames::Run;
+use crate::purpose::Purpose;
+
+/// So long a flight is left to the task that it was started for, in nanoseconds.
+const HELD_NS: u64 = 1_000_000;
 
 /// A run of pages on its way, for which frames are already reserved.
 #[derive(Copy, Clone, Debug)]
@@ -18,6 +22,10 @@ pub struct Flight {
     pub frames: Option<Run>,
     /// How many of the last pages stay unmapped, if not as many as usual.
     pub keep: Option<u64>,
+    /// How its pages are to arrive.
+    pub purpose: Purpose,
+    /// When it was started, if for a task, which asks for it by itself.
+    pub held: Option<u64>,
 }
 
 impl Flight {
@@ -72,6 +80,14 @@ impl Flights {
         self.lock().is_empty()
     }
 
+    /// Takes the oldest flight that no task will ask for soon; the taker completes it.
+    pub fn take_due(&self, now: u64) -> Option<Flight> {
+        let mut queue = self.lock();
+        let is_due = |flight: &Flight| flight.held.is_none_or(|since| now >= since + HELD_NS);
+        let index = queue.iter().position(is_due)?;
+        queue.remove(index)
+    }
+
     /// Takes the oldest flight; the taker completes it.
     pub fn take_oldest(&self) -> Option<Flight> {
         self.lock().pop_front()
@@ -82,6 +98,13 @@ impl Flights {
         let mut queue = self.lock();
         let index = queue.iter().position(|flight| flight.carries(page))?;
         queue.remove(index)
+    }
+
+    /// The same, if it `is_wanted`.
+    pub fn take_if(&self, page: u64, is_wanted: impl Fn(&Flight) -> bool) -> Option<Flight> {
+        let mut queue = self.lock();
+        let index = queue.iter().position(|flight| flight.carries(page))?;
+        if is_wanted(&queue[index]) { queue.remove(index) } else { None }
     }
 
     /// Waits until there is work since `seen` was read, for at most `timeout_ns`.

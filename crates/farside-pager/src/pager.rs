@@ -178,6 +178,11 @@ impl Pager {
         addr.wrapping_sub(self.base) < self.len()
     }
 
+    /// The word of each page of the far region, from the first on; see `farside.h`.
+    pub fn words(&self) -> *const u64 {
+        self.table.words()
+    }
+
     /// What is counted.
     pub fn counters(&self) -> &'static Counters {
         self.counters
@@ -230,6 +235,7 @@ impl Pager {
         first: u64,
         count: u64,
         word: Word,
+        priority: u8,
         arrival: impl Fn(u64) -> Arrival,
     ) {
         let mut waiters = false;
@@ -238,6 +244,9 @@ impl Pager {
             for page in first..first + count {
                 let arrival = arrival(page);
                 let slot = policy.insert(PageId(page), arrival);
+                if priority > 0 {
+                    policy.prioritize(slot, priority);
+                }
                 let mut word = word.in_state(State::Resident).with_slot(slot);
                 if arrival == Arrival::Prefetch {
                     word = word.with_prefetched();

@@ -147,9 +147,8 @@ impl Pager {
         {
             let mut policy = self.lock_policy();
             for page in first..end {
-                let word = self.table.load(page);
-                if word.state() == State::Resident
-                    && let Some(word) = self.table.claim(page, word, Word::new(State::Busy))
+                if self.table.load(page).state() == State::Resident
+                    && let Some(word) = self.table.claim_to_leave(page, Word::new(State::Busy))
                 {
                     policy.remove(word.slot());
                     w.scratch.victims.push(Owned { page, word });
@@ -182,10 +181,7 @@ impl Pager {
         victims: &mut Vec<Owned>,
     ) {
         for &page in pages {
-            let word = self.table.load(page);
-            if matches!(word.state(), State::Resident | State::Watched)
-                && let Some(word) = self.table.claim(page, word, Word::new(State::Busy))
-            {
+            if let Some(word) = self.table.claim_to_leave(page, Word::new(State::Busy)) {
                 policy.remove(word.slot());
                 victims.push(Owned { page, word });
             }
@@ -206,7 +202,7 @@ impl Pager {
         }
     }
 
-    /// Takes ownership of the pages that the policy names.
+    /// Takes ownership of the pages that the policy names, but for those that are pinned.
     pub(crate) fn ask_policy(
         &self,
         policy: &mut dyn ReplacementPolicy,
@@ -215,10 +211,14 @@ impl Pager {
     ) {
         for _ in 0..batch {
             let Some(PageId(page)) = policy.victim() else { break };
-            let word = self.table.load(page);
-            match self.table.claim(page, word, Word::new(State::Busy)) {
+            match self.table.claim_to_leave(page, Word::new(State::Busy)) {
                 Some(word) => victims.push(Owned { page, word }),
-                None => debug_assert!(false, "the policy knows page {page}, which is {word:?}"),
+                None => {
+                    let slot = policy.restore(PageId(page));
+                    let known =
+                        self.table.update(page, State::Resident, |word| word.with_slot(slot));
+                    debug_assert!(known, "the policy knows page {page}, which is not here");
+                }
             }
         }
     }
@@ -230,9 +230,8 @@ impl Pager {
         self.ask_policy(&mut **policy, batch, &mut scratch.victims);
         policy.watch(batches::watched(batch), &mut scratch.watch);
         for (PageId(page), slot) in scratch.watch.drain(..) {
-            let word = self.table.load(page);
-            if word.state() == State::Resident
-                && let Some(word) = self.table.claim(page, word, busy.with_slot(slot))
+            if self.table.load(page).state() == State::Resident
+                && let Some(word) = self.table.claim_to_leave(page, busy.with_slot(slot))
             {
                 scratch.to_watch.push(Owned { page, word });
             }
@@ -248,8 +247,8 @@ impl Pager {
             let mapped = pages.iter().filter_map(|&page| {
                 let word = self.table.load(page);
                 let busy = Word::new(State::Busy).with_slot(word.slot());
-                let word =
-                    (word.state() == State::Resident).then(|| self.table.claim(page, word, busy));
+                let is_mapped = word.state() == State::Resident;
+                let word = is_mapped.then(|| self.table.claim_to_leave(page, busy));
                 word.flatten().map(|word| Owned { page, word })
             });
             w.scratch.to_watch.extend(mapped);

@@ -24,6 +24,7 @@ use crate::counters::Counters;
 use crate::fork::Forks;
 use crate::pager::{Pager, Worker};
 use crate::record::Fault;
+use crate::visit::Visitors;
 
 /// Most processors that get a handler of their own.
 const MAX_HANDLERS: usize = 32;
@@ -78,6 +79,7 @@ pub struct Service {
     raised: AtomicBool,
     /// Threads that have all they need.
     ready: AtomicU32,
+    pub(crate) visitors: Visitors,
 }
 
 /// A processor's handler.
@@ -112,6 +114,7 @@ impl Service {
             served: AtomicU64::new(RELIEVED_AFTER),
             raised: AtomicBool::new(false),
             ready: AtomicU32::new(0),
+            visitors: Visitors::default(),
         }
     }
 

@@ -120,6 +120,11 @@ impl PageTable {
         self.pages
     }
 
+    /// Where the words lie, one after the other.
+    pub fn words(&self) -> *const u64 {
+        self.words.as_ptr().cast()
+    }
+
     /// Has the processor load what is known of `page`.
     pub fn expect(&self, page: u64) {
         memory::prefetch(&self.words[page as usize]);
@@ -154,13 +159,57 @@ impl PageTable {
         None
     }
 
+    /// Takes ownership of `page`, to evict it or to see its next use, if it is resident and not pinned, or watched;
+    /// returns the word it had.
+    pub fn claim_to_leave(&self, page: u64, busy: Word) -> Option<Word> {
+        loop {
+            let word = self.load(page);
+            if !word.may_leave() && word.state() != State::Watched {
+                return None;
+            }
+            if self.exchange(page, word, busy) {
+                return Some(word);
+            }
+        }
+    }
+
     /// Ends a transition by its owner: the page is now as `new` says. Returns whether somebody waits.
     #[inline]
     pub fn publish(&self, page: u64, new: Word) -> bool {
         debug_assert!(new.state() != State::Busy);
         let old = Word(self.words[page as usize].swap(new.0, Ordering::AcqRel));
         debug_assert!(old.state() == State::Busy, "page {page} published without ownership");
+        if old.marked() {
+            self.mark(page, true);
+        }
         old.waiters()
+    }
+
+    /// Marks a page that is resident or in flight, or takes its mark away; see `Word::marked`. Tells whether that
+    /// changed anything.
+    pub fn mark(&self, page: u64, marked: bool) -> bool {
+        loop {
+            let word = self.load(page);
+            let fits = word.state() == State::Resident
+                || (word.state() == State::Busy && word.in_flight());
+            if !fits || word.marked() == marked {
+                return false;
+            }
+            let changed = if marked { word.with_mark() } else { word.without_mark() };
+            if self.exchange(page, word, changed) {
+                return true;
+            }
+        }
+    }
+
+    /// Pins a page once more; false if it is not resident.
+    pub fn pin(&self, page: u64) -> bool {
+        self.update(page, State::Resident, |word| word.with_pins(word.pins() + 1))
+    }
+
+    /// Pins a page once less, if it is resident and pinned.
+    pub fn unpin(&self, page: u64) {
+        self.update(page, State::Resident, |word| word.with_pins(word.pins().saturating_sub(1)));
     }
 
     /// Says that somebody waits for the transition of `page`; false if it has ended.

@@ -36,6 +36,11 @@ const FLIGHT: u64 = 1 << 7;
 /// No page is both in flight and leaving.
 const RETURNED: u64 = FLIGHT;
 const POSITION_SHIFT: u32 = 8;
+/// Lowest bit of the position, which only watched and leaving pages have.
+const MARKED: u64 = 1 << POSITION_SHIFT;
+/// The bits above it, of resident pages: how often they are pinned.
+const PIN: u64 = MARKED << 1;
+const PINS: u64 = POSITION & !MARKED;
 const POSITION: u64 = ((1 << POSITION_BITS) - 1) << POSITION_SHIFT;
 const SLOT_SHIFT: u32 = 32;
 
@@ -85,6 +90,8 @@ flags! {
     in_flight, with_flight, without_flight, FLIGHT;
     /// Leaving, but mapped again meanwhile, write-protected.
     returned, with_returned, without_returned, RETURNED;
+    /// Resident, or in flight, and half-way through what was read ahead: a hint at it is to read on.
+    marked, with_mark, without_mark, MARKED;
 }
 
 impl Word {
@@ -141,6 +148,22 @@ impl Word {
         Word(self.0 & !POSITION | u64::from(position) << POSITION_SHIFT & POSITION)
     }
 
+    /// How often a resident page is pinned: it is not to be evicted.
+    pub fn pins(self) -> u64 {
+        (self.0 & PINS) / PIN
+    }
+
+    /// Whether a page is resident and may be evicted.
+    pub fn may_leave(self) -> bool {
+        self.state() == State::Resident && self.pins() == 0
+    }
+
+    /// The word of a resident page that is pinned so often, at most as often as can be counted.
+    #[must_use]
+    pub fn with_pins(self, pins: u64) -> Self {
+        Word((self.0 & !PINS) | (pins.min(PINS / PIN) * PIN))
+    }
+
     /// The word of a page to which the program could write unseen, if it could.
     #[must_use]
     pub fn opened(self, opened: bool) -> Self {
@@ -170,5 +193,10 @@ mod tests {
         assert!(word.writable() && word.waiters() && !word.stored());
         let word = word.in_state(State::Far).with_position(0).with_slot(Slot(3)).without_waiters();
         assert_eq!(word, Word::new(State::Far).with_slot(Slot(3)).with_writable());
+        let word = Word::new(State::Resident).with_slot(Slot(7)).with_mark().with_pins(u64::MAX);
+        assert!(
+            word.marked() && !word.may_leave() && word.pins() == (1 << (POSITION_BITS - 1)) - 1
+        );
+        assert_eq!(word.without_mark().with_pins(0), Word::new(State::Resident).with_slot(Slot(7)));
     }
 }

@@ -242,7 +242,7 @@ impl Pager {
             } else if word.returned() {
                 if self.table.exchange(page, word, busy) {
                     let word = Word::new(State::Resident).with_stored();
-                    self.publish_resident(page, 1, word, |_| Arrival::Demand);
+                    self.publish_resident(page, 1, word, 0, |_| Arrival::Demand);
                     return true;
                 }
             } else if word.waiters() {
@@ -262,7 +262,7 @@ impl Pager {
         self.area.leave_empty(Run { start: position, count: 1 });
         Counters::add(&self.counters.soft_faults, 1);
         let word = Word::new(State::Resident).with_stored().with_writable();
-        self.publish_resident(page, 1, word, |_| Arrival::Demand);
+        self.publish_resident(page, 1, word, 0, |_| Arrival::Demand);
     }
 
     /// Serves a fault on a page that is leaving: with a copy of its frame if another frame is to be had

@@ -17,7 +17,7 @@ use farside_wire::transport::Files;
 
 use crate::far;
 use crate::thread::{self, RUNTIME};
-use crate::{fork, heap, loader, part, site, sys};
+use crate::{fork, heap, hint, loader, part, site, sys};
 
 /// Exit code for a program that was not started because its far memory could not be set up, as `env`
 /// and `timeout` use it.
@@ -81,6 +81,7 @@ fn open_far_memory(control: &str) -> Result<(), String> {
     let service = farside_pager::start(&settings, counters, store, reader, tape, hooks)
         .map_err(|error| error.to_string())?;
     far::open(service);
+    hint::open();
     Ok(())
 }
 

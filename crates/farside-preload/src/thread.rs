@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::lock::Gate;
-use crate::{runtime_heap, sys};
+use crate::{runtime_heap, stack, sys};
 
 /// The thread has not allocated yet: its first allocation decides where its memory comes from.
 pub const UNBOUND: u8 = 0;
@@ -95,7 +95,7 @@ static GATE: Gate = Gate::new();
 pub fn as_runtime<R>(f: impl FnOnce() -> R) -> R {
     let saved_signals = sys::set_signal_mask(!0);
     GATE.enter();
-    let result = in_runtime_state(f);
+    let result = in_runtime_state(|| stack::on_local(f));
     GATE.leave();
     sys::set_signal_mask(saved_signals);
     result

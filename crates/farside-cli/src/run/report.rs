@@ -131,7 +131,7 @@ impl Report {
             "farside: {}: {:.2} s, {processes}, {how}\n\
              farside: {}; peak resident {} of a peak footprint of {}\n\
              farside: {} demand faults{median}, {} late hits; {} prefetched ({} used, {} unused)\n\
-             farside: fetched {}, written back {}\n{}",
+             farside: fetched {}, written back {}\n{}{}",
             self.program,
             self.elapsed_seconds,
             self.limit.describe(self.counter("limit_bytes")),
@@ -144,7 +144,22 @@ impl Report {
             count("prefetched_unused"),
             bytes("fetched_bytes"),
             bytes("written_bytes"),
+            self.hints(),
             self.tape.as_ref().map(Following::summary).unwrap_or_default(),
+        )
+    }
+
+    /// What came of hints, if the program gave any.
+    fn hints(&self) -> String {
+        let count = |name: &str| grouped(self.counter(name));
+        if self.counter("hints") == 0 {
+            return String::new();
+        }
+        format!(
+            "farside: {} hints found pages missing; {} pages came for them ({} hints astray)\n",
+            count("hints_missing"),
+            count("hinted_pages"),
+            count("hints_astray"),
         )
     }
 }

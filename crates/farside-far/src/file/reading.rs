@@ -74,6 +74,12 @@ impl File {
         Ok(self.disk.begin(Direction::Read, self.disk.take_buffer()?, plan))
     }
 
+    /// Whether pages that were sent for are here.
+    pub(super) fn is_read(&self, ticket: &Ticket) -> bool {
+        let ended = |way: &Way| self.disk.has_ended(way);
+        ticket.call == 0 || self.readings.way(ticket.call).as_ref().is_none_or(ended)
+    }
+
     /// Waits for pages that were sent for, sends for the others, and sees to it that all are those that were stored.
     pub(super) fn finish_reading(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError> {
         let mut begun = if ticket.call == 0 { None } else { self.readings.take(ticket.call) };

@@ -147,6 +147,14 @@ impl Disk {
         Way { plan, direction, progress }
     }
 
+    /// Whether that need not be waited for.
+    pub fn has_ended(&self, way: &Way) -> bool {
+        match &way.progress {
+            Progress::Begun(transfer) => transfer.has_ended(),
+            Progress::Waiting(_) => true,
+        }
+    }
+
     /// Waits until all pages are where they belong; those with which the ring was of no help are brought there by simple
     /// calls, which tell what is wrong if something is.
     pub fn finish(&self, way: Way) -> Arrived {

@@ -269,6 +269,16 @@ impl Line {
         }
     }
 
+    /// Whether a reply need not be waited for: it has come, or never will.
+    pub fn has_reply(&self, call: Call) -> bool {
+        let is_over =
+            || !lock(&self.calls).state(call).is_some_and(|state| matches!(state, State::Owed));
+        if !is_over() && !self.is_broken() {
+            self.sweep();
+        }
+        is_over() || self.is_broken()
+    }
+
     /// Receives what has arrived of replies that nobody waits for.
     pub fn sweep(&self) {
         if let Ok(mut incoming) = self.incoming.try_lock() {

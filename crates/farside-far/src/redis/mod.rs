@@ -224,6 +224,10 @@ impl FarStore for Redis {
         self.begin_reading(first, count)
     }
 
+    fn is_ready(&self, ticket: &Ticket) -> bool {
+        self.is_read(ticket)
+    }
+
     fn finish_read(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError> {
         self.finish_reading(ticket, into)
     }

@@ -176,6 +176,12 @@ impl Redis {
         Ok(Ticket { first, count, ready_at: 0, call: number })
     }
 
+    /// Whether all replies about pages that were sent for have come.
+    pub(super) fn is_read(&self, ticket: &Ticket) -> bool {
+        ticket.call == 0
+            || self.readings.parts(ticket.call).iter().all(|part| part.line.has_reply(part.call))
+    }
+
     /// Waits for pages that were sent for, and sees to it that they are those that were stored.
     pub(super) fn finish_reading(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError> {
         let mut has = vec![false; ticket.count as usize];

@@ -313,6 +313,18 @@ impl Line {
         }
     }
 
+    /// Whether a reply need not be waited for: it has come, or never will.
+    pub fn has_reply(&self, id: CallId) -> bool {
+        let is_over = || {
+            let call = lock(&self.calls[id.place()]);
+            call.id != id.0 || !matches!(call.state, State::Sent)
+        };
+        if !is_over() && !self.is_broken() {
+            self.sweep();
+        }
+        is_over() || self.is_broken()
+    }
+
     /// Receives what has arrived of requests that nobody waits for.
     pub fn sweep(&self) {
         if let Ok(mut incoming) = self.incoming.try_lock() {

@@ -19,6 +19,7 @@ use crate::counters::Counters;
 use crate::frames::Run;
 use crate::names::{Names, Renamed};
 use crate::pager::{Outcome, Pager, Worker};
+use crate::purpose::Purpose;
 use crate::threads::Threads;
 use crate::word::{State, Word};
 use microset::{Microset, Step};
@@ -348,7 +349,7 @@ impl Pager {
             return Ok(None);
         }
         Counters::add(&self.counters.demand_faults, 1);
-        self.fetch_run(w, first, count, Some(page))?;
+        self.fetch_run(w, first, count, Purpose::page(page))?;
         self.wake(first, count);
         Ok(Some((first, count)))
     }

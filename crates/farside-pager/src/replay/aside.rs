@@ -18,6 +18,7 @@ use super::orders::{AT_ONCE, Orders};
 use crate::counters::Counters;
 use crate::frames::Run;
 use crate::pager::{Outcome, Pager, Worker};
+use crate::purpose::Purpose;
 use crate::word::{State, Word};
 use crate::writeback::Staged;
 
@@ -265,14 +266,14 @@ impl Pager {
         let done = u64::from(moved.done).min(count);
         match position {
             Some(position) if done == 1 => {
-                self.count_fetched(1, None, first);
+                self.count_fetched(1, Purpose::NONE, first);
                 self.publish_watched(first, position);
                 return;
             }
             Some(position) => self.area.leave_empty(Run { start: position, count: 1 }),
             None => {
-                self.count_fetched(done, None, first);
-                self.publish_fetched(first, if open { 0 } else { done }, done, None);
+                self.count_fetched(done, Purpose::NONE, first);
+                self.publish_fetched(first, if open { 0 } else { done }, done, Purpose::NONE);
             }
         }
         // Where the program changed the layout meanwhile, pages have to be looked at one by one, if they are used.

@@ -11,6 +11,7 @@ use super::{Replay, Steps};
 use crate::counters::Counters;
 use crate::flight::Flight;
 use crate::pager::{Outcome, Pager, Worker};
+use crate::purpose::Purpose;
 use crate::reclaim::Owned;
 use crate::table::BLOCK_TOUCHED;
 use crate::word::{State, Word};
@@ -133,7 +134,8 @@ impl Pager {
             }
             let found = victims.len();
             self.ask_policy(policy, 1, victims);
-            let Some(&Owned { page, word }) = victims.get(found) else { return };
+            // None is left, or this one is pinned.
+            let Some(&Owned { page, word }) = victims.get(found) else { continue };
             if state.needs(page) {
                 victims.pop();
                 let slot = policy.restore(PageId(page));
@@ -306,7 +308,7 @@ impl Pager {
         self.map_zeroed(w, first, count);
         Counters::add(&self.counters.populated_pages, count);
         let word = Word::new(State::Resident).with_writable();
-        self.publish_resident(first, count, word, |_| Arrival::FirstTouch);
+        self.publish_resident(first, count, word, 0, |_| Arrival::FirstTouch);
         self.wake(first, count);
         count
     }
@@ -327,7 +329,8 @@ impl Pager {
         let keep = if got == count { keep } else { 0 };
         match self.store.begin_read(first, got as u32) {
             Ok(ticket) => {
-                let flight = Flight { ticket, frames, keep: Some(keep) };
+                let flight =
+                    Flight { ticket, frames, keep: Some(keep), purpose: Purpose::NONE, held: None };
                 if self.store.is_instant() {
                     self.complete(w, flight)?
                 } else {

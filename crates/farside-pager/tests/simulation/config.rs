@@ -2,6 +2,9 @@
 
 use crate::random::Random;
 
+/// Added to a seed: the program gives hints. Other seeds mean what they meant before there were any.
+pub const HINTING: u64 = 1 << 62;
+
 /// Calls of the seams, at whose start and end others may run.
 const CALLS: &[&str] = &[
     "copy_in",
@@ -73,10 +76,12 @@ pub struct Mix {
     pub limit: u64,
     pub hold: u64,
     pub advise: u64,
+    pub hint: u64,
+    pub stay: u64,
 }
 
 impl Mix {
-    pub fn weights(&self) -> [u64; 13] {
+    pub fn weights(&self) -> [u64; 15] {
         [
             self.read,
             self.write,
@@ -91,6 +96,8 @@ impl Mix {
             self.limit,
             self.hold,
             self.advise,
+            self.hint,
+            self.stay,
         ]
     }
 
@@ -110,6 +117,8 @@ impl Mix {
             limit: some(4),
             hold: some(6),
             advise: some(6),
+            hint: 0,
+            stay: 0,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use farside_pager::{Pager, Place, Worker};
+use farside_pager::{Hint, Pager, Place, Worker};
 
 use crate::PAGE;
 use crate::config::Config;
@@ -78,7 +78,9 @@ impl Program {
             9 => self.share(),
             10 => self.change_limit(),
             11 => hold_still(&self.world, &mut self.worker),
-            _ => self.advise(),
+            12 => self.advise(),
+            13 => self.hint(),
+            _ => self.hold(),
         }
     }
 
@@ -329,6 +331,64 @@ impl Program {
             self.world.pager.will_need(addr, len);
         } else {
             self.world.pager.cold(addr, len);
+        }
+    }
+
+    /// Tells of what it is about to use, or not.
+    fn hint(&mut self) {
+        let Some((index, page)) = self.pick_page() else { return };
+        let ahead = self.random.pick(&[0, 0, 1, 4, 40, -1, -8, i64::MAX, i64::MIN]);
+        let size = self.random.pick(&[0, 1, PAGE, 3 * PAGE + 1, 40 * PAGE, usize::MAX]);
+        let within = self.random.below(PAGE as u64) as usize;
+        let hint = Hint {
+            address: self.address(page) + within,
+            size,
+            write: self.random.permille(400),
+            ahead,
+            priority: self.random.pick(&[0, 1, 255]),
+        };
+        let world = &self.world;
+        world.scheduler.note("hints", page, size as u64);
+        if self.random.permille(500) {
+            world.or_stop(world.pager.hint(&mut self.worker, &hint));
+        } else if world.or_stop(world.pager.start(&mut self.worker, &hint)) == Some(true) {
+            self.await_task(&hint);
+        }
+        self.change(index, |object| object.users -= 1);
+    }
+
+    /// Has a page stay, and sees that it does.
+    fn hold(&mut self) {
+        let Some((index, page)) = self.pick_page() else { return };
+        let world = Rc::clone(&self.world);
+        let pinned: u32 = world.model.borrow().objects.iter().flatten().map(|o| o.pins).sum();
+        if pinned < MOST_PINNED && self.object(index).users == 1 {
+            self.change(index, |object| object.pins += 1);
+            let at = self.address(page);
+            world.scheduler.note("holds", page, 1);
+            let held = world.or_stop(world.pager.hold(&mut self.worker, at, PAGE));
+            if held == Some(1) {
+                for _ in 0..self.random.between(1, 30) {
+                    assert!(world.space.state(page as usize).present, "page {page} has left");
+                    world.scheduler.wait(Wait::Until(world.scheduler.now() + 500));
+                }
+                world.pager.let_go(at, PAGE, 1);
+                world.scheduler.note("lets go", page, 1);
+            }
+            self.change(index, |object| object.pins -= 1);
+        }
+        self.change(index, |object| object.users -= 1);
+    }
+
+    /// Does other things until what a task needs is here, or is forgotten.
+    fn await_task(&mut self, hint: &Hint) {
+        let world = &self.world;
+        for _ in 0..self.random.below(20) {
+            let has_arrived = world.pager.has_arrived(&mut self.worker, hint);
+            if world.or_stop(has_arrived) != Some(false) {
+                return;
+            }
+            world.scheduler.wait(Wait::Until(world.scheduler.now() + 2_000));
         }
     }
 

@@ -141,6 +141,10 @@ impl FarStore for Link {
         Ok(ticket)
     }
 
+    fn is_ready(&self, ticket: &Ticket) -> bool {
+        self.0.scheduler.now() >= ticket.ready_at
+    }
+
     fn finish_read(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError> {
         let store = &self.0;
         let (first, count) = (ticket.first, u64::from(ticket.count));

@@ -1,0 +1,187 @@
+/*
+ * Gives hints: `hints MEGABYTES WHAT`. Prints sums over what it read, which hints must not change.
+ *
+ * WHAT is a pass over memory, hinted: `forwards`, `backwards`, `scattered`, `objects`, `written`, `new`;
+ * `threads` and `fork`: several at once; or `misuse`: hints at what is no far memory, or was, and in signal handlers.
+ */
+#include <farside.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, WORDS = PAGE / 8, THREADS = 4, OBJECT = 9000 };
+
+static uint64_t *memory;
+static size_t pages;
+
+static uint64_t mix(uint64_t x) {
+    x ^= x >> 30;
+    x *= 0xBF58476D1CE4E5B9u;
+    x ^= x >> 27;
+    x *= 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+static uint64_t forwards(void) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < pages * WORDS; i++) {
+        farside_hint(&memory[i], .ahead = 32, .sequential = 1);
+        sum = sum * 3 + memory[i];
+    }
+    return sum;
+}
+
+static uint64_t backwards(void) {
+    uint64_t sum = 0;
+    for (size_t i = pages * WORDS; i-- > 0;) {
+        farside_hint(&memory[i], .ahead = -32, .sequential = 1);
+        sum = sum * 3 + memory[i];
+    }
+    return sum;
+}
+
+static uint64_t scattered(uint64_t seed) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < 2 * pages; i++) {
+        const uint64_t *at = &memory[mix(seed + i) % (pages * WORDS)];
+        farside_hint(at, .priority = i % 8);
+        sum = sum * 3 + *at;
+    }
+    return sum;
+}
+
+static uint64_t objects(void) {
+    uint64_t sum = 0;
+    size_t count = pages * PAGE / OBJECT;
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char *at = (const unsigned char *)memory + mix(i) % count * OBJECT;
+        farside_hint(at, .size = OBJECT);
+        for (size_t j = 0; j < OBJECT; j += 100) sum = sum * 3 + at[j];
+    }
+    return sum;
+}
+
+static uint64_t written(void) {
+    for (size_t i = 0; i < 2 * pages; i++) {
+        uint64_t *at = &memory[mix(i) % (pages * WORDS)];
+        farside_hint(at, .mut = 1);
+        *at = mix(*at);
+    }
+    return forwards();
+}
+
+/* Memory that nobody has touched, in one mapping that is given back. */
+static uint64_t fresh(void) {
+    uint64_t sum = 0, *at = mmap(0, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) exit(3);
+    for (size_t i = 0; i < pages * WORDS; i += WORDS / 2) {
+        farside_hint(&at[i], .mut = 1, .ahead = 32, .sequential = 1);
+        at[i] = mix(i);
+    }
+    for (size_t i = 0; i < pages * WORDS; i += 16) sum = sum * 3 + at[i];
+    munmap(at, pages * PAGE);
+    farside_hint(at, .size = pages * PAGE, .mut = 1);
+    return sum;
+}
+
+static void *thread(void *number) {
+    uint64_t *sum = malloc(sizeof *sum);
+    *sum = scattered(*(uint64_t *)number / 2) + forwards();
+    return sum;
+}
+
+static uint64_t threads(void) {
+    pthread_t all[THREADS];
+    uint64_t numbers[THREADS], total = 0;
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        if (pthread_create(&all[i], 0, thread, &numbers[i])) exit(4);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *sum;
+        if (pthread_join(all[i], &sum)) exit(4);
+        total += *(uint64_t *)sum;
+        free(sum);
+    }
+    return total;
+}
+
+static uint64_t forked(void) {
+    int status;
+    uint64_t sum = scattered(1);
+    pid_t child = fork();
+    if (child < 0) exit(5);
+    if (child == 0) _exit(written() % 64);
+    sum += forwards();
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) exit(5);
+    return sum * 64 + WEXITSTATUS(status);
+}
+
+static volatile sig_atomic_t alarms;
+
+static void alarmed(int signal) {
+    (void)signal;
+    alarms++;
+    for (int i = 0; i < 8; i++) {
+        farside_hint(&memory[mix(alarms * 8 + i) % (pages * WORDS)], .size = 20000, .ahead = 4);
+    }
+}
+
+static uint64_t misuse(void) {
+    static int global;
+    int local = 0;
+    uint64_t sum = 0;
+    struct sigaction action = {.sa_handler = alarmed, .sa_flags = SA_RESTART};
+    struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+    farside_hint(0);
+    farside_hint(0, .size = SIZE_MAX, .mut = 1);
+    farside_hint((void *)-1, .size = SIZE_MAX);
+    farside_hint((void *)(uintptr_t)0xdead000000000000u, .size = 1 << 20, .ahead = 1 << 20);
+    farside_hint(&global, .mut = 1);
+    farside_hint(&local, .size = 1 << 30, .ahead = -1000);
+    farside_hint((void *)(uintptr_t)misuse);
+    farside_hint("text", .mut = 1);
+    farside_hint(memory, .size = SIZE_MAX);
+    farside_hint(memory, .size = SIZE_MAX - (uintptr_t)memory, .ahead = -0x7fffffffffffffff - 1);
+    farside_hint(&memory[5], .ahead = 0x7fffffffffffffff, .priority = 0xffffffff);
+    farside_hint((char *)memory - PAGE, .size = 3 * PAGE, .mut = 1);
+    sigaction(SIGALRM, &action, 0);
+    setitimer(ITIMER_REAL, &often, 0);
+    while (alarms < 300) {
+        void *some = malloc(mix(alarms) % 300000);
+        farside_hint(some, .size = 300000, .mut = 1);
+        free(some);
+        farside_hint(some, .size = 300000, .mut = 1);
+        sum = scattered(7);
+    }
+    setitimer(ITIMER_REAL, &never, 0);
+    return sum + forwards();
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) return 2;
+    pages = strtoul(argv[1], 0, 10) * 256;
+    memory = malloc(pages * PAGE);
+    if (!memory) return 3;
+    for (size_t i = 0; i < pages * WORDS; i++) memory[i] = mix(i);
+    const char *what = argv[2];
+    uint64_t sum = !strcmp(what, "forwards")  ? forwards()
+                   : !strcmp(what, "backwards") ? backwards()
+                   : !strcmp(what, "scattered") ? scattered(0)
+                   : !strcmp(what, "objects")   ? objects()
+                   : !strcmp(what, "written")   ? written()
+                   : !strcmp(what, "new")       ? fresh()
+                   : !strcmp(what, "threads")   ? threads()
+                   : !strcmp(what, "fork")      ? forked()
+                   : !strcmp(what, "misuse")    ? misuse()
+                                                : 0;
+    printf("%s: %016llx\n", what, (unsigned long long)sum);
+    return 0;
+}

@@ -1,0 +1,155 @@
+//! Programs that say what they are about to use (`farside.h`).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use farside_exam::{compile_with, farside, has_program, source};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Megabytes that the programs use, and their local memory.
+const MEGABYTES: &str = "16";
+const LOCAL: &str = "4M";
+
+/// Nodes that answer at once, and after some time.
+const NODES: [&str; 2] = ["embedded:", "embedded:latency=15us,bandwidth=25gbit"];
+
+/// A compiled program, and a place for what its runs write.
+struct Place {
+    directory: TempDir,
+    program: PathBuf,
+}
+
+impl Place {
+    fn new(test: &str, name: &str, compiler: &'static str, flags: &[&str]) -> Option<Self> {
+        if !has_program(test, compiler, "gcc g++") {
+            return None;
+        }
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let program = directory.path().join("program");
+        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
+        let mut command = Command::new(compiler);
+        command.args(["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]).arg(include);
+        compile_with(command.args(flags).arg(source(name)).arg("-o").arg(&program));
+        Some(Self { directory, program })
+    }
+
+    fn plain(&self, arguments: &[&str]) -> Vec<u8> {
+        let output = Command::new(&self.program).args(arguments).output().expect("it starts");
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        output.stdout
+    }
+
+    /// Runs the program on far memory, insists that it prints what it prints without, and returns what was counted.
+    fn run(&self, far: &str, arguments: &[&str]) -> Value {
+        let stats = self.directory.path().join("stats.json");
+        let mut command = Command::new(farside());
+        command.args(["run", "--local", LOCAL, "--prefetch", "none", "--far", far, "--stats"]);
+        let output = command.arg(&stats).arg("--").arg(&self.program).args(arguments).output();
+        let output = output.expect("farside starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?} on {far}: {errors}");
+        assert_eq!(output.stdout, self.plain(arguments), "{arguments:?} on {far}");
+        let text = std::fs::read_to_string(&stats).expect("there are counters");
+        let counted: Value = serde_json::from_str(&text).expect("valid JSON");
+        assert!(counter(&counted, "resident_peak_bytes") <= 4 << 20, "{counted}");
+        counted
+    }
+}
+
+fn counter(counted: &Value, name: &str) -> u64 {
+    counted["counters"][name].as_u64().unwrap_or_else(|| panic!("there is no counter {name}"))
+}
+
+/// Runs one of the passes of `hints.c` on all nodes.
+fn pass(test: &str, what: &str, check: impl Fn(&Value)) {
+    let Some(place) = Place::new(test, "hints.c", "gcc", &["-std=gnu99"]) else { return };
+    for far in NODES {
+        let counted = place.run(far, &[MEGABYTES, what]);
+        check(&counted);
+    }
+}
+
+/// One of the threads may lose to others what it was about to use.
+fn few_faults(counted: &Value) {
+    let (faults, hinted) = (counter(counted, "demand_faults"), counter(counted, "hinted_pages"));
+    assert!(hinted > 4000 && faults * 20 < hinted, "{faults} faults, {hinted} hinted pages");
+}
+
+/// Pages that were read ahead came in time, or the hint at them did the rest.
+fn read_ahead(counted: &Value) {
+    let hints = counter(counted, "hints");
+    let fetched = counter(counted, "prefetched_pages") + counter(counted, "hinted_pages");
+    assert!(counter(counted, "demand_faults") < 10, "{counted}");
+    // Each hint brought half of a window of 32, or found that its page is on its way.
+    assert!(fetched > 3000 && hints < fetched / 4, "{hints} hints, {fetched} pages");
+}
+
+#[test]
+fn what_is_hinted_needs_no_fault() {
+    for what in ["scattered", "objects", "written"] {
+        pass("what_is_hinted_needs_no_fault", what, few_faults);
+    }
+}
+
+#[test]
+fn what_follows_is_read_ahead() {
+    for what in ["forwards", "backwards"] {
+        pass("what_follows_is_read_ahead", what, read_ahead);
+    }
+}
+
+#[test]
+fn new_memory_is_populated() {
+    pass("new_memory_is_populated", "new", |counted| {
+        // What is read afterwards without hints is another matter.
+        assert!(counter(counted, "first_touch_faults") < 400, "{counted}");
+        assert!(counter(counted, "hinted_pages") > 4000, "{counted}");
+    });
+}
+
+#[test]
+fn threads_and_children_give_hints_at_the_same_pages() {
+    for what in ["threads", "fork"] {
+        pass("threads_and_children_give_hints_at_the_same_pages", what, few_faults);
+    }
+}
+
+#[test]
+fn hints_that_cannot_be_meant_are_counted_and_harmless() {
+    pass("hints_that_cannot_be_meant_are_counted_and_harmless", "misuse", |counted| {
+        assert!(counter(counted, "hints_astray") > 0, "{counted}");
+    });
+}
+
+#[test]
+fn tasks_wait_while_others_run() {
+    // With a hook their stacks are far memory, too: what gives hints there must not wait for itself.
+    let test = "tasks_wait_while_others_run";
+    let Some(place) = Place::new(test, "tasks.c", "gcc", &["-std=gnu99"]) else { return };
+    for far in NODES {
+        for how in ["steps", "hook"] {
+            few_faults(&place.run(far, &[MEGABYTES, how]));
+        }
+    }
+}
+
+#[test]
+fn the_header_suits_all_languages_and_linkages() {
+    let test = "the_header_suits_all_languages_and_linkages";
+    for (compiler, flags) in [
+        ("gcc", &["-std=gnu89", "-fno-pie", "-no-pie"][..]),
+        ("gcc", &["-std=c99", "-D_GNU_SOURCE", "-pedantic", "-fPIC"]),
+        ("gcc", &["-std=c11", "-D_GNU_SOURCE", "-O0"]),
+        ("g++", &["-x", "c++", "-std=c++20", "-pedantic"]),
+        ("g++", &["-x", "c++", "-std=gnu++11", "-Wno-error"]),
+    ] {
+        let Some(place) = Place::new(test, "hint.c", compiler, flags) else { return };
+        let counted = place.run(NODES[0], &[MEGABYTES]);
+        few_faults(&counted);
+    }
+    // A program without a dynamic linker has no Farside, and hints that do nothing.
+    if let Some(place) = Place::new(test, "hint.c", "gcc", &["-std=gnu99", "-static"]) {
+        place.plain(&[MEGABYTES]);
+    }
+}

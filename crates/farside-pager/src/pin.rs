@@ -1,0 +1,59 @@
+//! Pages that stay where they are for a while, whatever the policy thinks of them.
+
+use farside_far::FarError;
+use farside_os::memory::PAGE;
+
+use crate::pager::{Pager, Worker};
+use crate::word::State;
+
+/// Most pages that are kept at once by one call.
+const MOST: u64 = u64::BITS as u64;
+
+impl Pager {
+    /// Brings the pages of a range, 64 at most, here, and keeps them until they are [let go](Self::let_go). Returns, by
+    /// bits, which are kept: not those that are not managed, and those that are nobody's.
+    ///
+    /// # Errors
+    /// If the far store fails.
+    pub fn hold(&self, w: &mut Worker, addr: usize, len: usize) -> Result<u64, FarError> {
+        let _inside = self.enter();
+        let mut kept = 0;
+        for (bit, page) in self.pages_kept(addr, len).enumerate() {
+            kept |= u64::from(self.keep_page(w, page)?) << bit;
+        }
+        Ok(kept)
+    }
+
+    fn keep_page(&self, w: &mut Worker, page: u64) -> Result<bool, FarError> {
+        while !self.table.pin(page) {
+            match self.table.load(page).state() {
+                State::Foreign => return Ok(false),
+                State::Untouched if self.held_by_program(page, 1, false) == 0 => return Ok(false),
+                State::Busy | State::Leaving => {
+                    self.fault(w, self.address(page), false)?;
+                    // Somebody else's transition has to end.
+                    self.space.rest(0);
+                }
+                _ => self.fault(w, self.address(page), false)?,
+            }
+        }
+        Ok(true)
+    }
+
+    /// Ends what [`hold`](Self::hold) began, with what it returned.
+    pub fn let_go(&self, addr: usize, len: usize, kept: u64) {
+        for (bit, page) in self.pages_kept(addr, len).enumerate() {
+            if kept >> bit & 1 == 1 {
+                self.table.unpin(page);
+            }
+        }
+    }
+
+    fn pages_kept(&self, addr: usize, len: usize) -> std::ops::Range<u64> {
+        let end = self.base + self.len();
+        let (from, to) =
+            (addr.clamp(self.base, end), addr.saturating_add(len).clamp(self.base, end));
+        let first = self.page_of(from);
+        first..self.page_of(to.next_multiple_of(PAGE)).min(first + MOST).max(first)
+    }
+}

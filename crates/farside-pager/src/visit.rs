@@ -1,0 +1,53 @@
+//! Threads of the program that come with hints.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use farside_far::FarError;
+
+use crate::hint::Hint;
+use crate::pager::{Pager, Worker};
+use crate::service::{Service, stop};
+
+/// Scratch memory that no thread has at the moment.
+#[derive(Default)]
+pub struct Visitors {
+    idle: Mutex<Vec<Worker>>,
+}
+
+impl Visitors {
+    fn idle(&self) -> MutexGuard<'_, Vec<Worker>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Service {
+    /// Lets the calling thread act on the pager. Without scratch memory nothing is done: the program faults as it
+    /// would without hints.
+    fn visit<R: Default>(&self, act: impl FnOnce(&Pager, &mut Worker) -> Result<R, FarError>) -> R {
+        let known = self.visitors.idle().pop();
+        let Some(mut worker) = known.or_else(|| self.worker().ok()) else { return R::default() };
+        let result = act(self.pager, &mut worker).unwrap_or_else(|error| stop(&error));
+        self.visitors.idle().push(worker);
+        result
+    }
+
+    /// The program is about to use something; see [`Pager::hint`].
+    pub fn hint(&self, hint: &Hint) {
+        self.visit(|pager, w| pager.hint(w, hint));
+    }
+
+    /// A task of the program is about to use something; see [`Pager::start`].
+    pub fn start(&self, hint: &Hint) -> bool {
+        self.visit(|pager, w| pager.start(w, hint))
+    }
+
+    /// Has pages stay here; see [`Pager::hold`].
+    pub fn hold(&self, addr: usize, len: usize) -> u64 {
+        self.visit(|pager, w| pager.hold(w, addr, len))
+    }
+
+    /// Whether a task still has to wait; see [`Pager::has_arrived`].
+    pub fn is_awaited(&self, hint: &Hint) -> bool {
+        self.visit(|pager, w| pager.has_arrived(w, hint).map(|arrived| !arrived))
+    }
+}
