@@ -148,6 +148,10 @@ struct farside_view {
     /* The same for a task, and whether it has to wait; and whether that is over. */
     int (*start)(const void *address, size_t size, long ahead, unsigned flags);
     int (*arrived)(const void *address, size_t size);
+    void (*foresee)(const void *const *addresses, size_t count, unsigned flags);
+    void (*done)(const void *address, size_t size);
+    int (*pin)(const void *address, size_t size);
+    void (*unpin)(const void *address, size_t size);
     /* Whether hints are to be seen that are of no use. */
     uintptr_t watched;
 };
@@ -245,6 +249,101 @@ FARSIDE_INLINE int farside_start_(const void *address, struct farside_how how) {
         farside_hint_(farside_address_, farside_how_);                                             \
     } while (0)
 
+/* A list of places that are not here, so long that one call fetches them together. */
+struct farside_list_ {
+    const void *addresses[64];
+    size_t count;
+};
+
+FARSIDE_INLINE int farside_has_far_(void) {
+    return farside_view.length != 0;
+}
+
+FARSIDE_INLINE void farside_list_(struct farside_list_ *list, const void *address, int is_last) {
+    const uintptr_t offset = (uintptr_t)address - farside_view.base;
+    if (offset < farside_view.length && !farside_is_here_(offset >> 12, 0)) {
+        list->addresses[list->count++] = address;
+    }
+    if (list->count > (is_last ? 0 : 63)) {
+        farside_view.foresee(list->addresses, list->count, 0);
+        list->count = 0;
+    }
+}
+
+/*
+ * void farside_ahead(const void *const *addresses, size_t count): the program will use what is at
+ * these addresses. Sends for what is far, and waits for nothing. So do the next two.
+ */
+FARSIDE_INLINE void farside_ahead(const void *const *addresses, size_t count) {
+    struct farside_list_ list;
+    size_t i;
+    list.count = 0;
+    if (!farside_has_far_()) return;
+    for (i = 0; i < count; i++) farside_list_(&list, addresses[i], i + 1 == count);
+}
+
+/*
+ * void farside_ahead_strided(const void *address, ptrdiff_t stride, size_t count): the program will
+ * use what is at this address, at the one `stride` bytes on, and so on.
+ */
+FARSIDE_INLINE void farside_ahead_strided(const void *address, ptrdiff_t stride, size_t count) {
+    struct farside_list_ list;
+    uintptr_t at = (uintptr_t)address;
+    size_t i;
+    list.count = 0;
+    if (!farside_has_far_()) return;
+    for (i = 0; i < count; i++, at += (uintptr_t)stride) {
+        farside_list_(&list, (const void *)at, i + 1 == count);
+    }
+}
+
+/*
+ * void farside_ahead_indirect(const void *base, size_t size, const INTEGER *indices, size_t count):
+ * the program will use these elements of an array, each of `size` bytes. The indices, of any type of
+ * integer, are read.
+ */
+#define farside_ahead_indirect(base, size, indices, length)                                        \
+    do {                                                                                           \
+        struct farside_list_ farside_some_;                                                        \
+        const size_t farside_count_ = (length);                                                    \
+        size_t farside_at_;                                                                        \
+        farside_some_.count = 0;                                                                   \
+        if (!farside_has_far_()) break;                                                            \
+        for (farside_at_ = 0; farside_at_ < farside_count_; farside_at_++) {                       \
+            farside_list_(&farside_some_,                                                          \
+                          (const void *)((uintptr_t)(base)                                         \
+                                         + (uintptr_t)(indices)[farside_at_] * (size)),            \
+                          farside_at_ + 1 == farside_count_);                                      \
+        }                                                                                          \
+    } while (0)
+
+/*
+ * void farside_done(const void *address, size_t size): the program will not use this range again
+ * soon. The pages that lie in it as a whole leave before others.
+ */
+FARSIDE_INLINE void farside_done(const void *address, size_t size) {
+    if ((uintptr_t)address - farside_view.base < farside_view.length) farside_view.done(address, size);
+}
+
+/*
+ * int farside_pin(const void *address, size_t size): brings all pages of this range here, and keeps
+ * them until farside_unpin() was called for the same range as often as farside_pin().
+ *
+ * Returns 0, or -1, and sets errno, if
+ *   ENOMEM  more than half of the local memory would be pinned.
+ */
+FARSIDE_INLINE int farside_pin(const void *address, size_t size) {
+    if ((uintptr_t)address - farside_view.base >= farside_view.length) return 0;
+    return farside_view.pin(address, size);
+}
+
+/* void farside_unpin(const void *address, size_t size): see farside_pin(). */
+FARSIDE_INLINE void farside_unpin(const void *address, size_t size) {
+    if ((uintptr_t)address - farside_view.base < farside_view.length) {
+        farside_view.unpin(address, size);
+    }
+}
+
 /*
  * int farside_start(const void *address, how...): a hint of a task that can wait while the thread
  * does others. Sends for what is far and returns at once: 0 if there is nothing to wait for, else 1.
@@ -278,6 +377,28 @@ extern void farside_wait_with(void (*call)(void *), void *argument) FARSIDE_WEAK
 
 #ifdef __cplusplus
 }
+
+namespace farside {
+
+/* Keeps a range here as long as it lives, if it can: `if (farside::pinned hot{table, sizeof table})`. */
+class pinned {
+public:
+    pinned(const void *address, size_t size)
+        : address_(address), size_(size), holds_(farside_pin(address, size) == 0) {}
+    ~pinned() {
+        if (holds_) farside_unpin(address_, size_);
+    }
+    operator bool() const { return holds_; }
+
+private:
+    pinned(const pinned &);
+    pinned &operator=(const pinned &);
+    const void *address_;
+    size_t size_;
+    bool holds_;
+};
+
+}
 #endif
 
 #else
@@ -287,6 +408,12 @@ extern void farside_wait_with(void (*call)(void *), void *argument) FARSIDE_WEAK
 #define farside_hint(...) ((void)0)
 #define farside_start(...) (0)
 #define farside_arrived(address, size) (1)
+#define farside_ahead(addresses, count) ((void)0)
+#define farside_ahead_strided(address, stride, count) ((void)0)
+#define farside_ahead_indirect(base, size, indices, count) ((void)0)
+#define farside_done(address, size) ((void)0)
+#define farside_pin(address, size) (0)
+#define farside_unpin(address, size) ((void)0)
 #define farside_wait_with(call, argument) ((void)0)
 
 #endif

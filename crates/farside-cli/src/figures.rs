@@ -19,9 +19,8 @@ pub fn combination(name: &str) -> Combination {
     match name {
         "limit_bytes" => Combination::Greatest,
         peak if peak.ends_with("_peak_bytes") => Combination::Greatest,
-        "resident_bytes" | "footprint_bytes" | "reserved_bytes" | "far_pages" | "lacking_pages" => {
-            Combination::Level
-        }
+        "resident_bytes" | "footprint_bytes" | "reserved_bytes" | "far_pages" | "held_pages"
+        | "lacking_pages" => Combination::Level,
         _ => Combination::Sum,
     }
 }

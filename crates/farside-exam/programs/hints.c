@@ -1,10 +1,12 @@
 /*
  * Gives hints: `hints MEGABYTES WHAT`. Prints sums over what it read, which hints must not change.
  *
- * WHAT is a pass over memory, hinted: `forwards`, `backwards`, `scattered`, `objects`, `written`, `new`;
+ * WHAT is a pass over memory, hinted: `forwards`, `backwards`, `scattered`, `objects`, `written`, `new`, `listed`,
+ * `done`, `pinned`;
  * `threads` and `fork`: several at once; or `misuse`: hints at what is no far memory, or was, and in signal handlers.
  */
 #include <farside.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -89,6 +91,65 @@ static uint64_t fresh(void) {
     munmap(at, pages * PAGE);
     farside_hint(at, .size = pages * PAGE, .mut = 1);
     return sum;
+}
+
+/* What is listed beforehand, in three ways. */
+static uint64_t listed(void) {
+    enum { SOME = 100 };
+    uint64_t sum = 0;
+    uint32_t indices[SOME];
+    const void *places[SOME];
+    for (uint64_t round = 0; round < 60; round++) {
+        for (int i = 0; i < SOME; i++) {
+            indices[i] = mix(round * SOME + i) % (pages * WORDS);
+            places[i] = &memory[mix(~(round * SOME + i)) % (pages * WORDS)];
+        }
+        farside_ahead(places, SOME);
+        farside_ahead_indirect(memory, sizeof *memory, indices, SOME);
+        for (int i = 0; i < SOME; i++) {
+            farside_hint(&memory[indices[i]]);
+            sum = sum * 3 + memory[indices[i]];
+            farside_hint(places[i]);
+            sum = sum * 3 + *(const uint64_t *)places[i];
+        }
+        uint64_t *first = &memory[mix(round) % (pages * WORDS / 2)];
+        size_t stride = pages * WORDS / 2 / SOME;
+        farside_ahead_strided(first, stride * sizeof *first, SOME);
+        for (int i = 0; i < SOME; i++) {
+            farside_hint(&first[i * stride]);
+            sum = sum * 3 + first[i * stride];
+        }
+    }
+    return sum;
+}
+
+/* A pass that says what it is done with, beside a part that is used again and again. */
+static uint64_t done(void) {
+    enum { CHUNK = 64 };
+    uint64_t sum = 0;
+    for (int round = 0; round < 4; round++) {
+        for (size_t chunk = pages / 8; chunk + CHUNK <= pages; chunk += CHUNK) {
+            for (size_t page = chunk; page < chunk + CHUNK; page++) sum = sum * 3 + memory[page * WORDS];
+            farside_done(&memory[chunk * WORDS], CHUNK * PAGE);
+            for (size_t page = 0; page < pages / 8; page++) sum = sum * 3 + memory[page * WORDS];
+        }
+    }
+    return sum;
+}
+
+/* A part that stays whatever else is used. */
+static uint64_t pinned(void) {
+    uint64_t sum = 0;
+    size_t part = pages / 16;
+    if (farside_pin(memory, part * PAGE)) exit(7);
+    if (farside_pin(memory, pages * PAGE) && errno != ENOMEM) exit(7);
+    for (int round = 0; round < 4; round++) {
+        sum = sum * 3 + scattered(round);
+        for (size_t i = 0; i < part * WORDS; i += 64) sum = sum * 3 + memory[i];
+    }
+    farside_unpin(memory, part * PAGE);
+    farside_unpin(memory, part * PAGE);
+    return sum * 3 + scattered(9);
 }
 
 static void *thread(void *number) {
@@ -178,6 +239,9 @@ int main(int argc, char **argv) {
                    : !strcmp(what, "objects")   ? objects()
                    : !strcmp(what, "written")   ? written()
                    : !strcmp(what, "new")       ? fresh()
+                   : !strcmp(what, "listed")    ? listed()
+                   : !strcmp(what, "done")      ? done()
+                   : !strcmp(what, "pinned")    ? pinned()
                    : !strcmp(what, "threads")   ? threads()
                    : !strcmp(what, "fork")      ? forked()
                    : !strcmp(what, "misuse")    ? misuse()

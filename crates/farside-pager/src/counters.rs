@@ -96,6 +96,8 @@ counters! {
     hinted_pages,
     /// Hints at what is no far memory, or that cannot be meant.
     hints_astray,
+    /// Level: pages that the program has pinned.
+    held_pages,
     /// Pages brought in by a prefetcher, or ahead of what a hint is about.
     prefetched_pages,
     /// Prefetched pages that are known to have been touched.
@@ -178,6 +180,7 @@ impl Counters {
             (&self.footprint_bytes, &child.footprint_peak_bytes),
             (&self.reserved_bytes, &child.reserved_bytes),
             (&self.far_pages, &child.far_pages),
+            (&self.held_pages, &child.held_pages),
         ] {
             to.store(from.load(Relaxed), Relaxed);
         }

@@ -1,8 +1,11 @@
 //! Pages that stay where they are for a while, whatever the policy thinks of them.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use farside_far::FarError;
 use farside_os::memory::PAGE;
 
+use crate::hint::Hint;
 use crate::pager::{Pager, Worker};
 use crate::word::State;
 
@@ -22,6 +25,46 @@ impl Pager {
             kept |= u64::from(self.keep_page(w, page)?) << bit;
         }
         Ok(kept)
+    }
+
+    /// Brings all pages of a range here, and keeps them until they are [unpinned](Self::unpin) as often. False, and
+    /// nothing is done, if they would take more than half of the local memory together with those that are pinned.
+    /// What is not far memory is here anyway.
+    ///
+    /// # Errors
+    /// If the far store fails.
+    pub fn pin(&self, w: &mut Worker, addr: usize, size: usize) -> Result<bool, FarError> {
+        let Some((from, end)) = self.pinnable(addr, size) else { return Ok(true) };
+        let count = ((end - from) / PAGE) as u64;
+        let most = self.budget.limit() / 2;
+        let add = |pinned: u64| pinned.checked_add(count).filter(|pinned| *pinned <= most);
+        if self.counters.held_pages.fetch_update(Relaxed, Relaxed, add).is_err() {
+            return Ok(false);
+        }
+        for at in (from..end).step_by(MOST as usize * PAGE) {
+            let size = (end - at).min(MOST as usize * PAGE);
+            self.hint(w, &Hint { address: at, size, ..Hint::default() })?;
+            self.hold(w, at, size)?;
+        }
+        Ok(true)
+    }
+
+    /// Ends what one [`pin`](Self::pin) of this range began.
+    pub fn unpin(&self, addr: usize, size: usize) {
+        let Some((from, end)) = self.pinnable(addr, size) else { return };
+        let less = |pinned: u64| Some(pinned.saturating_sub(((end - from) / PAGE) as u64));
+        // The closure always returns a value.
+        let _ = self.counters.held_pages.fetch_update(Relaxed, Relaxed, less);
+        for at in (from..end).step_by(MOST as usize * PAGE) {
+            self.let_go(at, (end - at).min(MOST as usize * PAGE), u64::MAX);
+        }
+    }
+
+    /// Start and end of the pages that a range lies in, if all of them are far memory.
+    fn pinnable(&self, addr: usize, size: usize) -> Option<(usize, usize)> {
+        let last = addr.checked_add(size.max(1) - 1)?;
+        let whole = self.contains(addr) && self.contains(last);
+        whole.then(|| (addr / PAGE * PAGE, (last / PAGE + 1) * PAGE))
     }
 
     fn keep_page(&self, w: &mut Worker, page: u64) -> Result<bool, FarError> {

@@ -41,6 +41,16 @@ impl Service {
         self.visit(|pager, w| pager.start(w, hint))
     }
 
+    /// The program will use a list of places; see [`Pager::foresee`].
+    pub fn foresee(&self, addresses: &[usize], how: &Hint) {
+        self.visit(|pager, w| pager.foresee(w, addresses, how));
+    }
+
+    /// Has pages stay here until they are unpinned as often; false if so many may not stay. See [`Pager::pin`].
+    pub fn pin(&self, addr: usize, size: usize) -> bool {
+        self.visit(|pager, w| pager.pin(w, addr, size))
+    }
+
     /// Has pages stay here; see [`Pager::hold`].
     pub fn hold(&self, addr: usize, len: usize) -> u64 {
         self.visit(|pager, w| pager.hold(w, addr, len))

@@ -71,6 +71,9 @@ fn nothing_is_allocated_within_the_capacity() {
             let slot = policy.insert(page, Arrival::Demand);
             policy.access(slot);
             policy.prioritize(slot, (page.0 % 3) as u8);
+            if page.0.is_multiple_of(5) {
+                policy.dismiss(slot);
+            }
             policy.watch(PAGES, &mut watched);
             for (_, slot) in watched.drain(..) {
                 policy.access(slot);
@@ -90,6 +93,7 @@ enum Op {
     Return(Index, bool),
     Access(Index),
     Prioritize(Index, u8),
+    Dismiss(Index),
     Remove(Index),
     Victim,
     Refuse,
@@ -105,6 +109,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (any::<Index>(), any::<bool>()).prop_map(|(index, expected)| Op::Return(index, expected)),
         4 => any::<Index>().prop_map(Op::Access),
         2 => (any::<Index>(), any::<u8>()).prop_map(|(index, p)| Op::Prioritize(index, p)),
+        2 => any::<Index>().prop_map(Op::Dismiss),
         2 => any::<Index>().prop_map(Op::Remove),
         3 => Just(Op::Victim),
         1 => Just(Op::Refuse),
@@ -170,6 +175,11 @@ impl Resident {
                     self.policy.prioritize(slot, priority);
                 }
             }
+            Op::Dismiss(index) => {
+                if let Some((_, slot)) = self.choose(index) {
+                    self.policy.dismiss(slot);
+                }
+            }
             Op::Remove(index) => {
                 if let Some((page, slot)) = self.choose(index) {
                     self.policy.remove(slot);
@@ -207,5 +217,20 @@ proptest! {
             while resident.evict().is_some() {}
             prop_assert!(resident.policy.is_empty());
         }
+    }
+}
+
+#[test]
+fn what_the_program_is_done_with_leaves_next() {
+    for name in ["fifo", "second-chance", "priority", "eden"] {
+        let mut policy = replacement::by_name(name).expect("it exists");
+        policy.set_capacity(8);
+        let slots: Vec<Slot> =
+            (0..8).map(|page| policy.insert(PageId(page), Arrival::Demand)).collect();
+        // What is about to leave otherwise.
+        policy.watch(2, &mut Vec::new());
+        policy.dismiss(slots[5]);
+        assert_eq!(policy.victim(), Some(PageId(5)), "{name}");
+        assert_eq!(policy.victim(), Some(PageId(0)), "{name}");
     }
 }

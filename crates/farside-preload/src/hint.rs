@@ -7,7 +7,7 @@ use farside_pager::Hint;
 use farside_pager::service::Service;
 
 use crate::lock::Lock;
-use crate::{far, thread};
+use crate::{far, sys, thread};
 
 /// The version of [`View`] that programs must have been compiled with.
 const VERSION: c_int = 1;
@@ -25,6 +25,10 @@ pub struct View {
     hint: Option<extern "C" fn(*const c_void, usize, c_long, c_uint)>,
     start: Option<extern "C" fn(*const c_void, usize, c_long, c_uint) -> c_int>,
     arrived: Option<extern "C" fn(*const c_void, usize) -> c_int>,
+    foresee: Option<extern "C" fn(*const *const c_void, usize, c_uint)>,
+    done: Option<extern "C" fn(*const c_void, usize)>,
+    pin: Option<extern "C" fn(*const c_void, usize) -> c_int>,
+    unpin: Option<extern "C" fn(*const c_void, usize)>,
     watched: usize,
 }
 
@@ -83,10 +87,50 @@ unsafe fn fill(view: *mut View) {
         hint: Some(hint),
         start: Some(start),
         arrived: Some(arrived),
+        foresee: Some(foresee),
+        done: Some(done),
+        pin: Some(pin),
+        unpin: Some(unpin),
         watched: 0,
     };
     // SAFETY: the caller's view; nobody else writes to it.
     unsafe { view.write(filled) };
+}
+
+/// Of a list of addresses, those that one call of the pager is about.
+const SOME: usize = 64;
+
+/// The program will use a list of places that are not here.
+extern "C" fn foresee(addresses: *const *const c_void, count: usize, flags: c_uint) {
+    for first in (0..count).step_by(SOME) {
+        // The list may be far memory, and must not be looked at by who has the pager's locks in hand.
+        let some: [usize; SOME] = std::array::from_fn(|i| match first + i < count {
+            // SAFETY: the caller's list is that long.
+            true => unsafe { addresses.add(first + i).read() as usize },
+            false => 0,
+        });
+        let how = hint_of(std::ptr::null(), 0, 0, flags);
+        act(move |service| service.foresee(&some[..SOME.min(count - first)], &how));
+    }
+}
+
+/// The program will not use a range again soon.
+extern "C" fn done(address: *const c_void, size: usize) {
+    act(|service| service.pager().done(address as usize, size));
+}
+
+/// A range is to stay here.
+extern "C" fn pin(address: *const c_void, size: usize) -> c_int {
+    if act(|service| service.pin(address as usize, size)) {
+        return 0;
+    }
+    sys::set_errno(libc::ENOMEM);
+    -1
+}
+
+/// A range need not stay here any more.
+extern "C" fn unpin(address: *const c_void, size: usize) {
+    act(|service| service.pager().unpin(address as usize, size));
 }
 
 /// What the calling thread does while what it needs is on its way.

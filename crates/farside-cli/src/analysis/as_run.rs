@@ -55,7 +55,7 @@ fn check(setups: &[Setup]) -> Result<(), Failure> {
             return Err(Failure::usage(format!(
                 "--as-run: farside run has no policy {:?}; it has {}",
                 setup.replacement,
-                names.join(" and ")
+                names.join(", ")
             )));
         }
         if setup.prefetch != "none" {

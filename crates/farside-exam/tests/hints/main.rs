@@ -109,6 +109,32 @@ fn new_memory_is_populated() {
 }
 
 #[test]
+fn what_is_listed_comes_without_waiting() {
+    pass("what_is_listed_comes_without_waiting", "listed", |counted| {
+        assert!(counter(counted, "prefetched_pages") > 4000, "{counted}");
+        assert!(counter(counted, "demand_faults") < 100, "{counted}");
+    });
+}
+
+#[test]
+fn what_the_program_is_done_with_leaves_first() {
+    pass("what_the_program_is_done_with_leaves_first", "done", |counted| {
+        // Four passes over 14 MiB; what is used again and again stayed.
+        let fetched = counter(counted, "fetched_bytes") >> 12;
+        assert!(fetched < 4 * 3584, "{fetched} pages");
+    });
+}
+
+#[test]
+fn what_is_pinned_stays() {
+    pass("what_is_pinned_stays", "pinned", |counted| {
+        few_faults(counted);
+        assert!(counter(counted, "demand_faults") < 20, "{counted}");
+        assert_eq!(counter(counted, "held_pages"), 0, "{counted}");
+    });
+}
+
+#[test]
 fn threads_and_children_give_hints_at_the_same_pages() {
     for what in ["threads", "fork"] {
         pass("threads_and_children_give_hints_at_the_same_pages", what, few_faults);

@@ -1,6 +1,8 @@
 //! Hints: the program says what it is about to use, and then uses it without a fault (Eden, section 3).
 
 mod ahead;
+mod done;
+mod list;
 mod task;
 
 use std::ops::Range;

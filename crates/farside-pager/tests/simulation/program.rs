@@ -349,12 +349,28 @@ impl Program {
         };
         let world = &self.world;
         world.scheduler.note("hints", page, size as u64);
+        match self.random.below(10) {
+            0 => self.world.pager.done(hint.address, size),
+            1 => self.foresee(&hint),
+            _ => {}
+        }
+        let world = &self.world;
         if self.random.permille(500) {
             world.or_stop(world.pager.hint(&mut self.worker, &hint));
         } else if world.or_stop(world.pager.start(&mut self.worker, &hint)) == Some(true) {
             self.await_task(&hint);
         }
         self.change(index, |object| object.users -= 1);
+    }
+
+    /// Lists what it is about to use, or not.
+    fn foresee(&mut self, how: &Hint) {
+        let count = self.random.below(100);
+        let region = self.world.config.region;
+        let pages: Vec<u64> = (0..count).map(|_| self.random.below(region + 1)).collect();
+        let list: Vec<usize> = pages.into_iter().map(|page| self.address(page)).collect();
+        let world = &self.world;
+        world.or_stop(world.pager.foresee(&mut self.worker, &list, how));
     }
 
     /// Has a page stay, and sees that it does.

@@ -30,6 +30,11 @@ pub fn run(arena: Arena, seed: u64, shown: usize) -> Result<Snapshot, String> {
     if seed & HINTING != 0 {
         config.mix.hint = 30;
         config.mix.stay = 4;
+        match seed >> 8 & 3 {
+            1 => config.policy = "priority",
+            2 => config.policy = "eden",
+            _ => {}
+        }
     }
     let counters: &'static Counters = Box::leak(Box::default());
     let world = Rc::new(build(arena, config, counters, &mut random, seed));

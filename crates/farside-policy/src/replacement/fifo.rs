@@ -42,6 +42,11 @@ impl ReplacementPolicy for Fifo {
 
     fn access(&mut self, _slot: Slot) {}
 
+    fn dismiss(&mut self, slot: Slot) {
+        self.lists.remove(slot);
+        self.lists.push_oldest(QUEUE, slot);
+    }
+
     fn remove(&mut self, slot: Slot) {
         self.lists.remove(slot);
         self.pages.release(slot);

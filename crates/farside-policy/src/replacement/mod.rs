@@ -113,6 +113,12 @@ pub trait ReplacementPolicy: Send {
         let _ = (slot, priority);
     }
 
+    /// The program is done with the resident page at `slot`: it may leave next. Policies that cannot say
+    /// which page leaves next make do with the highest [priority](Self::prioritize).
+    fn dismiss(&mut self, slot: Slot) {
+        self.prioritize(slot, u8::MAX);
+    }
+
     /// The page at `slot` is no longer resident although the policy did not choose it (the program
     /// freed it).
     fn remove(&mut self, slot: Slot);
@@ -172,6 +178,10 @@ impl<P: ReplacementPolicy + ?Sized> ReplacementPolicy for Box<P> {
 
     fn prioritize(&mut self, slot: Slot, priority: u8) {
         (**self).prioritize(slot, priority);
+    }
+
+    fn dismiss(&mut self, slot: Slot) {
+        (**self).dismiss(slot);
     }
 
     fn remove(&mut self, slot: Slot) {

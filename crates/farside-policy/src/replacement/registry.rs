@@ -9,10 +9,11 @@ use super::{
 pub const NAMES: &[(&str, &str)] = &[
     ("fifo", "evict in order of arrival; costs nothing while pages stay"),
     ("second-chance", "evict in order of arrival, but spare pages used while about to leave"),
+    ("priority", "evict what the program gave the highest priority, in order of arrival"),
+    ("eden", "Eden's timestamped lists: LRU in a few steps, with priorities"),
 ];
 
-/// The same for policies that have to see every access, as in a simulation, or to be told of
-/// priorities.
+/// The same for policies that have to see every access, as in a simulation.
 pub const OMNISCIENT: &[(&str, &str)] = &[
     ("lru", "evict what was not used for longest"),
     ("mru", "evict what was used last"),
@@ -24,8 +25,6 @@ pub const OMNISCIENT: &[(&str, &str)] = &[
     ("lirs-dup", "LIRS, with every reference counted"),
     ("lirs-bounded", "LIRS that remembers no more pages than memory holds, much as libCacheSim's"),
     ("clock-pro", "CLOCK-Pro: LIRS by reference bits; the share of pages that leave next adapts"),
-    ("priority", "evict what the program gave the highest priority, in order of arrival"),
-    ("eden", "Eden's timestamped lists: LRU in a few steps, with priorities"),
     ("region", "LRU or MRU for each region of the address space, and memory where it helps most"),
     ("s3-fifo", "S3-FIFO: a small queue that most pages leave from, and a main one"),
 ];

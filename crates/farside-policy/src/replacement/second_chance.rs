@@ -33,6 +33,7 @@ const DEFAULT_DIVISOR: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 ///   leave before its first use.
 /// - A restored victim goes to the young end of the active list: what the kernel holds now it will
 ///   most likely hold for a while.
+/// - A page that the program is done with goes to the old end of the inactive list, without being watched.
 #[derive(Clone, Debug)]
 pub struct SecondChance {
     pages: SlotPages,
@@ -90,6 +91,11 @@ impl ReplacementPolicy for SecondChance {
             self.lists.remove(slot);
             self.lists.push_youngest(ACTIVE, slot);
         }
+    }
+
+    fn dismiss(&mut self, slot: Slot) {
+        self.lists.remove(slot);
+        self.lists.push_oldest(INACTIVE, slot);
     }
 
     fn remove(&mut self, slot: Slot) {

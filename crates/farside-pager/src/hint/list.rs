@@ -1,0 +1,38 @@
+//! Pages that the program lists: what it will use, in whatever order it lies in memory.
+
+use farside_policy::prefetch::{MAX_RUNS, PrefetchPlan};
+use farside_trace::{PageId, PageRange};
+use smallvec::SmallVec;
+
+use super::Hint;
+use crate::counters::Counters;
+use crate::pager::{Outcome, Pager, Worker};
+
+impl Pager {
+    /// Sends for the pages of a list of addresses, without waiting for them; `how` says how they are to arrive.
+    /// Addresses that are not far memory are passed over.
+    ///
+    /// # Errors
+    /// If the far store fails.
+    pub fn foresee(&self, w: &mut Worker, addresses: &[usize], how: &Hint) -> Outcome {
+        if self.is_recorded() || self.follows_tape() {
+            return Ok(());
+        }
+        let _inside = self.enter();
+        Counters::add(&self.counters.hints, 1);
+        for some in addresses.chunks(MAX_RUNS) {
+            let ours = some.iter().filter(|address| self.contains(**address));
+            let mut pages: SmallVec<[u64; MAX_RUNS]> =
+                ours.map(|address| self.page_of(*address)).collect();
+            Counters::add(&self.counters.hints_astray, (some.len() - pages.len()) as u64);
+            pages.sort_unstable();
+            pages.dedup();
+            let mut plan = PrefetchPlan::new();
+            for run in pages.chunk_by(|one, other| one + 1 == *other) {
+                plan.push(PageRange::new(PageId(run[0]), run.len() as u64));
+            }
+            self.start_flights(w, &plan, self.most_foreseen(), how.purpose(&(0..0)))?;
+        }
+        Ok(())
+    }
+}
