@@ -1,4 +1,4 @@
-//! Fetching: the demanded page, and what the prefetcher foresees with it.
+//! Fetching: the demanded page, and what comes with it.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,7 +11,6 @@ use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
 
 use crate::counters::Counters;
-use crate::flight::Flight;
 use crate::frames::Run;
 use crate::frames::bytes_at;
 use crate::pager::{Outcome, Pager, Worker};
@@ -21,12 +20,6 @@ use crate::word::{State, Word};
 /// Runs shorter than this are copied in rather than moved: a single copy maps its page write-protected
 /// in the same step.
 const MOVE_FROM: u64 = 4;
-
-/// Pages of one flight: late hits wait for the whole flight, so that it must not be long.
-const FLIGHT_PAGES: u64 = 16;
-
-/// How long the completer waits between two looks at a pager that is held still.
-const HELD_STILL_NS: u64 = 100_000;
 
 /// Every so many prefetched runs keep one page unmapped, to learn whether it is used.
 const SAMPLE_EVERY: u64 = 8;
@@ -298,7 +291,7 @@ impl Pager {
 
     /// Ends the fetch of owned pages whose content has arrived in frames; those of `watched`, counted from the first,
     /// stay unmapped.
-    fn land_frames(&self, first: u64, run: Run, purpose: Purpose, watched: Range<u64>) {
+    pub(crate) fn land_frames(&self, first: u64, run: Run, purpose: Purpose, watched: Range<u64>) {
         let count = u64::from(run.count);
         self.count_fetched(count, purpose, first);
         for part in [0..watched.start, watched.end..count] {
@@ -341,7 +334,7 @@ impl Pager {
     ///
     /// The place of a sample is left to chance: a program that uses one page in eight may always use the last one
     /// of a run.
-    fn pages_to_watch(&self, first: u64, count: u64, purpose: Purpose) -> Range<u64> {
+    pub(crate) fn pages_to_watch(&self, first: u64, count: u64, purpose: Purpose) -> Range<u64> {
         const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
         let own = purpose.among(first, count);
         let all = if own.start == 0 { own.end..count } else { 0..own.start };
@@ -370,133 +363,5 @@ impl Pager {
         if waiters {
             self.wake(page, 1);
         }
-    }
-
-    /// Fetches what a fault lets foresee.
-    pub(crate) fn start_foreseen(&self, w: &mut Worker, plan: &PrefetchPlan) -> Outcome {
-        self.start_flights(w, plan, self.most_foreseen(), Purpose::NONE)
-    }
-
-    /// Most pages that one fault fetches besides its own: with more, they would push out the page that
-    /// the program waits for before it is used.
-    pub(crate) fn most_foreseen(&self) -> u64 {
-        self.budget.limit() / 4
-    }
-
-    /// Fetches `most` pages of a plan: at once if that takes no time, else without waiting for them.
-    pub(crate) fn start_flights(
-        &self,
-        w: &mut Worker,
-        plan: &PrefetchPlan,
-        most: u64,
-        purpose: Purpose,
-    ) -> Outcome {
-        let mut left = most;
-        for run in plan.runs() {
-            let mut at = run.first.0;
-            let end = run.end().min(self.table.pages()).min(at + left);
-            left -= end.saturating_sub(at);
-            while at < end {
-                let step = if self.store.is_instant() {
-                    self.fetch_now(w, at, end - at, purpose)?
-                } else {
-                    match self.start_flight(w, at, end - at, purpose)? {
-                        Some(step) => step,
-                        None => return Ok(()),
-                    }
-                };
-                at += step;
-            }
-        }
-        Ok(())
-    }
-
-    /// Fetches far pages from `first` on; returns how far it came.
-    fn fetch_now(
-        &self,
-        w: &mut Worker,
-        first: u64,
-        most: u64,
-        purpose: Purpose,
-    ) -> Result<u64, FarError> {
-        let count = self.claim_far(first, most.min(BATCH as u64), Word::new(State::Busy));
-        if count > 0 {
-            self.fetch_run(w, first, count, purpose)?;
-        }
-        Ok(count.max(1))
-    }
-
-    /// Sends for far pages from `first` on; returns how far it came, or `None` if there is no room.
-    fn start_flight(
-        &self,
-        w: &mut Worker,
-        first: u64,
-        most: u64,
-        purpose: Purpose,
-    ) -> Result<Option<u64>, FarError> {
-        let got = self.acquire(w, most.min(FLIGHT_PAGES), 0)?;
-        let count = self.claim_far(first, got, Word::new(State::Busy).with_flight());
-        self.budget.give(got - count);
-        if got == 0 {
-            return Ok(None);
-        }
-        if count > 0 {
-            match self.store.begin_read(first, count as u32) {
-                Ok(ticket) => self.flights.start(Flight {
-                    ticket,
-                    frames: None,
-                    keep: None,
-                    purpose,
-                    held: None,
-                }),
-                Err(error) => return self.restore_far(first, count, error).map(|()| None),
-            }
-        }
-        Ok(Some(count.max(1)))
-    }
-
-    /// Completes the oldest flight, or follows a piece of advice; false if there is neither. Of threads that
-    /// are recorded it lets another one go on, if that is due.
-    pub fn work_ahead(&self, w: &mut Worker) -> Result<bool, FarError> {
-        // Who holds the pager still may wait for somebody who waits for an order that failed.
-        let _inside = loop {
-            self.check_moved()?;
-            if let Some(inside) = self.try_enter() {
-                break inside;
-            }
-            if !self.space.contended() {
-                self.space.rest(HELD_STILL_NS);
-            }
-        };
-        self.pass_turn(w)?;
-        match self.flights.take_due(self.space.now_ns()) {
-            Some(flight) => self.complete(w, flight).map(|()| true),
-            None => self.follow_advice(w),
-        }
-    }
-
-    /// Completes a flight taken from the list: waits for its data and maps it.
-    pub fn complete(&self, w: &mut Worker, flight: Flight) -> Outcome {
-        let (first, count) = (flight.ticket.first, u64::from(flight.ticket.count));
-        let key = flight.keep.map(|keep| count - keep..count);
-        let watched = key.unwrap_or_else(|| self.pages_to_watch(first, count, flight.purpose));
-        if let Some(run) = flight.frames {
-            // SAFETY: taken frames are out of the program's reach, and these are the flight's.
-            let bytes = unsafe { bytes_at(self.area.address(run.start), count as usize * PAGE) };
-            if let Err(error) = self.store.finish_read(flight.ticket, bytes) {
-                self.area.add_spare(run);
-                for page in first..first + count {
-                    self.publish_absent(page, Word::new(State::Far).with_stored());
-                }
-                return Err(error);
-            }
-            self.land_frames(first, run, flight.purpose, watched);
-            return Ok(());
-        }
-        if let Err(error) = self.store.finish_read(flight.ticket, w.bounce(count as usize)) {
-            return self.restore_far(first, count, error);
-        }
-        self.land(w.bounce(count as usize), first, flight.purpose, watched);
-        Ok(())
     }
 }

@@ -10,6 +10,7 @@ mod entry;
 mod fault;
 mod fetch;
 mod flight;
+mod foreseen;
 mod fork;
 mod frames;
 mod gate;

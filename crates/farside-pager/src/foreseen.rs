@@ -1,0 +1,148 @@
+//! Fetching what nobody waits for yet.
+
+use farside_far::FarError;
+use farside_os::memory::PAGE;
+use farside_policy::batches::BATCH;
+use farside_policy::prefetch::PrefetchPlan;
+
+use crate::flight::Flight;
+use crate::frames::bytes_at;
+use crate::pager::{Outcome, Pager, Worker};
+use crate::purpose::Purpose;
+use crate::word::{State, Word};
+
+/// Pages of one flight: late hits wait for the whole flight, so that it must not be long.
+const FLIGHT_PAGES: u64 = 16;
+
+/// How long the completer waits between two looks at a pager that is held still.
+const HELD_STILL_NS: u64 = 100_000;
+
+impl Pager {
+    /// Fetches what a fault lets foresee.
+    pub(crate) fn start_foreseen(&self, w: &mut Worker, plan: &PrefetchPlan) -> Outcome {
+        self.start_flights(w, plan, self.most_foreseen(), Purpose::NONE)
+    }
+
+    /// Most pages that one fault fetches besides its own: with more, they would push out the page that
+    /// the program waits for before it is used.
+    pub(crate) fn most_foreseen(&self) -> u64 {
+        self.budget.limit() / 4
+    }
+
+    /// Fetches `most` pages of a plan: at once if that takes no time, else without waiting for them.
+    pub(crate) fn start_flights(
+        &self,
+        w: &mut Worker,
+        plan: &PrefetchPlan,
+        most: u64,
+        purpose: Purpose,
+    ) -> Outcome {
+        let mut left = most;
+        for run in plan.runs() {
+            let mut at = run.first.0;
+            let end = run.end().min(self.table.pages()).min(at + left);
+            left -= end.saturating_sub(at);
+            while at < end {
+                let step = if self.store.is_instant() {
+                    self.fetch_now(w, at, end - at, purpose)?
+                } else {
+                    match self.start_flight(w, at, end - at, purpose)? {
+                        Some(step) => step,
+                        None => return Ok(()),
+                    }
+                };
+                at += step;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches far pages from `first` on; returns how far it came.
+    fn fetch_now(
+        &self,
+        w: &mut Worker,
+        first: u64,
+        most: u64,
+        purpose: Purpose,
+    ) -> Result<u64, FarError> {
+        let count = self.claim_far(first, most.min(BATCH as u64), Word::new(State::Busy));
+        if count > 0 {
+            self.fetch_run(w, first, count, purpose)?;
+        }
+        Ok(count.max(1))
+    }
+
+    /// Sends for far pages from `first` on; returns how far it came, or `None` if there is no room.
+    fn start_flight(
+        &self,
+        w: &mut Worker,
+        first: u64,
+        most: u64,
+        purpose: Purpose,
+    ) -> Result<Option<u64>, FarError> {
+        let got = self.acquire(w, most.min(FLIGHT_PAGES), 0)?;
+        let count = self.claim_far(first, got, Word::new(State::Busy).with_flight());
+        self.budget.give(got - count);
+        if got == 0 {
+            return Ok(None);
+        }
+        if count > 0 {
+            match self.store.begin_read(first, count as u32) {
+                Ok(ticket) => self.flights.start(Flight {
+                    ticket,
+                    frames: None,
+                    keep: None,
+                    purpose,
+                    held: None,
+                }),
+                Err(error) => return self.restore_far(first, count, error).map(|()| None),
+            }
+        }
+        Ok(Some(count.max(1)))
+    }
+
+    /// Completes the oldest flight, or follows a piece of advice; false if there is neither. Of threads that
+    /// are recorded it lets another one go on, if that is due.
+    pub fn work_ahead(&self, w: &mut Worker) -> Result<bool, FarError> {
+        // Who holds the pager still may wait for somebody who waits for an order that failed.
+        let _inside = loop {
+            self.check_moved()?;
+            if let Some(inside) = self.try_enter() {
+                break inside;
+            }
+            if !self.space.contended() {
+                self.space.rest(HELD_STILL_NS);
+            }
+        };
+        self.pass_turn(w)?;
+        match self.flights.take_due(self.space.now_ns()) {
+            Some(flight) => self.complete(w, flight).map(|()| true),
+            None => self.follow_advice(w),
+        }
+    }
+
+    /// Completes a flight taken from the list: waits for its data and maps it.
+    pub fn complete(&self, w: &mut Worker, flight: Flight) -> Outcome {
+        let (first, count) = (flight.ticket.first, u64::from(flight.ticket.count));
+        let key = flight.keep.map(|keep| count - keep..count);
+        let watched = key.unwrap_or_else(|| self.pages_to_watch(first, count, flight.purpose));
+        if let Some(run) = flight.frames {
+            // SAFETY: taken frames are out of the program's reach, and these are the flight's.
+            let bytes = unsafe { bytes_at(self.area.address(run.start), count as usize * PAGE) };
+            if let Err(error) = self.store.finish_read(flight.ticket, bytes) {
+                self.area.add_spare(run);
+                for page in first..first + count {
+                    self.publish_absent(page, Word::new(State::Far).with_stored());
+                }
+                return Err(error);
+            }
+            self.land_frames(first, run, flight.purpose, watched);
+            return Ok(());
+        }
+        if let Err(error) = self.store.finish_read(flight.ticket, w.bounce(count as usize)) {
+            return self.restore_far(first, count, error);
+        }
+        self.land(w.bounce(count as usize), first, flight.purpose, watched);
+        Ok(())
+    }
+}
