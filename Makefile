@@ -10,17 +10,21 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 bindir = $(DESTDIR)$(PREFIX)/bin
 libdir = $(DESTDIR)$(PREFIX)/lib/farside
 incdir = $(DESTDIR)$(PREFIX)/include
+pcdir = $(DESTDIR)$(PREFIX)/share/pkgconfig
+cmakedir = $(DESTDIR)$(PREFIX)/share/cmake/farside
 mandir = $(DESTDIR)$(PREFIX)/share/man/man1
 docdir = $(DESTDIR)$(PREFIX)/share/doc/farside
 bashdir = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 zshdir  = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 fishdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+
 # The profile of the build that the plugin goes with.
 PROFILE ?= release
 plugin = target/$(PROFILE)/farside-pagetrace.so
 
-.PHONY: all help build plugin demo test exam fuzz bench study-path doc install uninstall clean
+.PHONY: all help build plugin demo test exam fuzz bench study-path doc install install-header uninstall clean
 
 all: build
 
@@ -33,6 +37,7 @@ help:
 	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, nodes"
 	@echo "make study-path  PATH's figures again: docs/studies/path.md, its tables and plots"
 	@echo "make install  PREFIX=/usr/local DESTDIR="
+	@echo "make install-header  only farside.h, with what pkg-config and CMake need to find it"
 
 build:
 	@scripts/setup.sh build
@@ -81,22 +86,29 @@ study-path:
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
-install:
+# Needs nothing to be built.
+install-header:
+	install -d $(incdir) $(pcdir) $(cmakedir)
+	install -m 644 include/farside.h $(incdir)/farside.h
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' packaging/farside.pc.in > $(pcdir)/farside.pc
+	install -m 644 packaging/farside-config.cmake $(cmakedir)/farside-config.cmake
+	sed 's|@VERSION@|$(VERSION)|' packaging/farside-config-version.cmake.in > $(cmakedir)/farside-config-version.cmake
+
+install: install-header
 	@test -x target/release/farside -a -f target/release/libfarside.so -a -f $(plugin) || \
 	  { echo "nothing to install yet: run 'make build' first" >&2; exit 2; }
-	install -d $(bindir) $(libdir) $(incdir) $(mandir) $(docdir) $(bashdir) $(zshdir) $(fishdir)
+	install -d $(bindir) $(libdir) $(mandir) $(docdir) $(bashdir) $(zshdir) $(fishdir)
 	install -m 755 target/release/farside $(bindir)/farside
 	install -m 755 target/release/libfarside.so $(libdir)/libfarside.so
 	install -m 755 $(plugin) $(libdir)/farside-pagetrace.so
-	install -m 644 include/farside.h $(incdir)/farside.h
 	install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs/*.md contrib/* $(docdir)
 	scripts/install-extras.sh target/release/farside $(mandir) $(bashdir) $(zshdir) $(fishdir)
 
 uninstall:
 	rm -f $(bindir)/farside $(mandir)/farside.1 $(mandir)/farside-*.1
-	rm -f $(incdir)/farside.h
+	rm -f $(incdir)/farside.h $(pcdir)/farside.pc
 	rm -f $(bashdir)/farside $(zshdir)/_farside $(fishdir)/farside.fish
-	rm -rf $(libdir) $(docdir)
+	rm -rf $(libdir) $(docdir) $(cmakedir)
 
 clean:
 	$(CARGO) clean

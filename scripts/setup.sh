@@ -33,6 +33,8 @@ git	git	examined program
 qemu-user	qemu-x86_64	runs the programs whose memory accesses are captured
 golang-go	go	builds the Go program that runs unmanaged
 iproute2	ip	cuts machines of the exam off from one another
+pkg-config	pkg-config	finds the header of the examined examples
+cmake	cmake	finds it another way
 libucx0	/usr/lib/x86_64-linux-gnu/libucp.so.0	carries pages to memory nodes
 libucx-dev	/usr/include/ucp/api/ucp.h	what the calls of UCX are held against"
 
