@@ -1,5 +1,7 @@
 //! The fault path.
 
+use std::ops::Range;
+
 use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_policy::batches::{self, BATCH, RESCUED_BESIDE};
@@ -258,10 +260,15 @@ impl Pager {
 
     /// The program must stop: what it needs cannot be had.
     pub(crate) fn restore_far(&self, first: u64, count: u64, error: FarError) -> Outcome {
-        for page in first..first + count {
-            self.publish_absent(page, Word::new(State::Far).with_stored());
-        }
+        self.leave_far(first..first + count);
         self.budget.give(count);
         Err(error)
+    }
+
+    /// Gives owned pages back as they were.
+    pub(crate) fn leave_far(&self, pages: Range<u64>) {
+        for page in pages {
+            self.publish_absent(page, Word::new(State::Far).with_stored());
+        }
     }
 }

@@ -146,17 +146,13 @@ impl Pager {
             let got = match self.fetch_part(w, first + at, count - at, purpose) {
                 Ok(got) => got,
                 Err(error) => {
-                    for page in first + at..first + count {
-                        self.publish_absent(page, Word::new(State::Far).with_stored());
-                    }
+                    self.leave_far(first + at..first + count);
                     return Err(error);
                 }
             };
             if got == 0 {
                 // No room for pages that nobody waits for.
-                for page in first + at..first + count {
-                    self.publish_absent(page, Word::new(State::Far).with_stored());
-                }
+                self.leave_far(first + at..first + count);
                 break;
             }
             at += got;

@@ -131,9 +131,7 @@ impl Pager {
             let bytes = unsafe { bytes_at(self.area.address(run.start), count as usize * PAGE) };
             if let Err(error) = self.store.finish_read(flight.ticket, bytes) {
                 self.area.add_spare(run);
-                for page in first..first + count {
-                    self.publish_absent(page, Word::new(State::Far).with_stored());
-                }
+                self.leave_far(first..first + count);
                 return Err(error);
             }
             self.land_frames(first, run, flight.purpose, watched);

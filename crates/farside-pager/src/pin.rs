@@ -52,9 +52,11 @@ impl Pager {
     /// Ends what one [`pin`](Self::pin) of this range began.
     pub fn unpin(&self, addr: usize, size: usize) {
         let Some((from, end)) = self.pinnable(addr, size) else { return };
-        let less = |pinned: u64| Some(pinned.saturating_sub(((end - from) / PAGE) as u64));
-        // The closure always returns a value.
-        let _ = self.counters.held_pages.fetch_update(Relaxed, Relaxed, less);
+        let less = |pinned: u64| pinned.checked_sub(((end - from) / PAGE) as u64);
+        // Who unpins what was never pinned must not let go what the runtime itself holds.
+        if self.counters.held_pages.fetch_update(Relaxed, Relaxed, less).is_err() {
+            return;
+        }
         for at in (from..end).step_by(MOST as usize * PAGE) {
             self.let_go(at, (end - at).min(MOST as usize * PAGE), u64::MAX);
         }

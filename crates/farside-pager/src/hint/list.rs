@@ -15,10 +15,10 @@ impl Pager {
     /// # Errors
     /// If the far store fails.
     pub fn foresee(&self, w: &mut Worker, addresses: &[usize], how: &Hint) -> Outcome {
+        let _inside = self.enter();
         if self.is_recorded() || self.follows_tape() {
             return Ok(());
         }
-        let _inside = self.enter();
         Counters::add(&self.counters.hints, 1);
         for some in addresses.chunks(MAX_RUNS) {
             let ours = some.iter().filter(|address| self.contains(**address));

@@ -53,6 +53,10 @@ impl Pager {
     /// If the far store fails.
     pub fn hint(&self, w: &mut Worker, hint: &Hint) -> Outcome {
         let _inside = self.enter();
+        self.hint_inside(w, hint)
+    }
+
+    fn hint_inside(&self, w: &mut Worker, hint: &Hint) -> Outcome {
         Counters::add(&self.counters.hints, 1);
         let Some(pages) = self.pages_hinted(hint) else {
             Counters::add(&self.counters.hints_astray, 1);
@@ -120,13 +124,6 @@ impl Pager {
             at += count.max(1);
         }
         Ok(sent)
-    }
-
-    /// Gives owned pages back as they were.
-    fn leave_far(&self, pages: Range<u64>) {
-        for page in pages {
-            self.publish_absent(page, Word::new(State::Far).with_stored());
-        }
     }
 
     /// Waits for pages that were sent for, and maps as many as there is room for.

@@ -19,10 +19,10 @@ impl Pager {
     /// # Errors
     /// If the far store fails.
     pub fn start(&self, w: &mut Worker, hint: &Hint) -> Result<bool, FarError> {
-        if self.store.is_instant() || self.is_recorded() || self.follows_tape() {
-            return self.hint(w, hint).map(|()| false);
-        }
         let _inside = self.enter();
+        if self.store.is_instant() || self.is_recorded() || self.follows_tape() {
+            return self.hint_inside(w, hint).map(|()| false);
+        }
         Counters::add(&self.counters.hints, 1);
         let Some(pages) = self.pages_hinted(hint) else {
             Counters::add(&self.counters.hints_astray, 1);

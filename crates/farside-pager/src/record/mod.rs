@@ -343,9 +343,7 @@ impl Pager {
         let (first, most) = (page - below, if down { below + 1 } else { run });
         let count = self.claim_far(first, most, Word::new(State::Busy));
         if !(first..first + count).contains(&page) {
-            for page in first..first + count {
-                self.publish_absent(page, Word::new(State::Far).with_stored());
-            }
+            self.leave_far(first..first + count);
             return Ok(None);
         }
         Counters::add(&self.counters.demand_faults, 1);
