@@ -148,12 +148,10 @@ struct farside_view {
     /* The same for a task, and whether it has to wait; and whether that is over. */
     int (*start)(const void *address, size_t size, long ahead, unsigned flags);
     int (*arrived)(const void *address, size_t size);
-    void (*foresee)(const void *const *addresses, size_t count, unsigned flags);
+    void (*foresee)(const void *const *addresses, size_t count);
     void (*done)(const void *address, size_t size);
     int (*pin)(const void *address, size_t size);
     void (*unpin)(const void *address, size_t size);
-    /* Whether hints are to be seen that are of no use. */
-    uintptr_t watched;
 };
 
 /* What `farside_hint` may be told besides the address. */
@@ -177,7 +175,6 @@ struct farside_how {
 
 /* Flags of a hint; its priority is above them. */
 #define FARSIDE_FLAG_MUT 1u
-#define FARSIDE_FLAG_SEQUENTIAL 2u
 #define FARSIDE_FLAG_BITS 8
 
 #define FARSIDE_INLINE static __inline__ __attribute__((always_inline, unused))
@@ -206,7 +203,7 @@ FARSIDE_INLINE int farside_is_here_(uintptr_t page, int mut) {
 FARSIDE_INLINE int farside_is_served_(const void *address, struct farside_how how) {
     const uintptr_t offset = (uintptr_t)address - farside_view.base;
     uintptr_t last, page;
-    if (__builtin_expect(offset >= farside_view.length, 0)) return !farside_view.watched;
+    if (__builtin_expect(offset >= farside_view.length, 0)) return 1;
     if (how.size <= 1) return farside_is_here_(offset >> 12, how.mut);
     last = offset + (how.size - 1);
     /* A long range, or one beyond the end, is not gone through here. */
@@ -218,8 +215,7 @@ FARSIDE_INLINE int farside_is_served_(const void *address, struct farside_how ho
 }
 
 FARSIDE_INLINE unsigned farside_flags_(struct farside_how how) {
-    return (how.mut ? FARSIDE_FLAG_MUT : 0) | (how.sequential ? FARSIDE_FLAG_SEQUENTIAL : 0)
-           | how.priority << FARSIDE_FLAG_BITS;
+    return (how.mut ? FARSIDE_FLAG_MUT : 0) | how.priority << FARSIDE_FLAG_BITS;
 }
 
 FARSIDE_INLINE void farside_hint_(const void *address, struct farside_how how) {
@@ -265,7 +261,7 @@ FARSIDE_INLINE void farside_list_(struct farside_list_ *list, const void *addres
         list->addresses[list->count++] = address;
     }
     if (list->count > (is_last ? 0 : 63)) {
-        farside_view.foresee(list->addresses, list->count, 0);
+        farside_view.foresee(list->addresses, list->count);
         list->count = 0;
     }
 }

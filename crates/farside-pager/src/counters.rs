@@ -94,7 +94,7 @@ counters! {
     hints_missing,
     /// Pages that hints brought in for the program to use at once.
     hinted_pages,
-    /// Hints at what is no far memory, or that cannot be meant.
+    /// Hints at ranges that go beyond far memory, or that cannot be meant.
     hints_astray,
     /// Level: pages that the program has pinned.
     held_pages,

@@ -42,8 +42,8 @@ impl Service {
     }
 
     /// The program will use a list of places; see [`Pager::foresee`].
-    pub fn foresee(&self, addresses: &[usize], how: &Hint) {
-        self.visit(|pager, w| pager.foresee(w, addresses, how));
+    pub fn foresee(&self, addresses: &[usize]) {
+        self.visit(|pager, w| pager.foresee(w, addresses));
     }
 
     /// Has pages stay here until they are unpinned as often; false if so many may not stay. See [`Pager::pin`].

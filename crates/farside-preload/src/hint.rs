@@ -25,11 +25,10 @@ pub struct View {
     hint: Option<extern "C" fn(*const c_void, usize, c_long, c_uint)>,
     start: Option<extern "C" fn(*const c_void, usize, c_long, c_uint) -> c_int>,
     arrived: Option<extern "C" fn(*const c_void, usize) -> c_int>,
-    foresee: Option<extern "C" fn(*const *const c_void, usize, c_uint)>,
+    foresee: Option<extern "C" fn(*const *const c_void, usize)>,
     done: Option<extern "C" fn(*const c_void, usize)>,
     pin: Option<extern "C" fn(*const c_void, usize) -> c_int>,
     unpin: Option<extern "C" fn(*const c_void, usize)>,
-    watched: usize,
 }
 
 /// Most files of a program whose views are filled in at start-up.
@@ -91,7 +90,6 @@ unsafe fn fill(view: *mut View) {
         done: Some(done),
         pin: Some(pin),
         unpin: Some(unpin),
-        watched: 0,
     };
     // SAFETY: the caller's view; nobody else writes to it.
     unsafe { view.write(filled) };
@@ -101,7 +99,7 @@ unsafe fn fill(view: *mut View) {
 const SOME: usize = 64;
 
 /// The program will use a list of places that are not here.
-extern "C" fn foresee(addresses: *const *const c_void, count: usize, flags: c_uint) {
+extern "C" fn foresee(addresses: *const *const c_void, count: usize) {
     for first in (0..count).step_by(SOME) {
         // The list may be far memory, and must not be looked at by who has the pager's locks in hand.
         let some: [usize; SOME] = std::array::from_fn(|i| match first + i < count {
@@ -109,8 +107,7 @@ extern "C" fn foresee(addresses: *const *const c_void, count: usize, flags: c_ui
             true => unsafe { addresses.add(first + i).read() as usize },
             false => 0,
         });
-        let how = hint_of(std::ptr::null(), 0, 0, flags);
-        act(move |service| service.foresee(&some[..SOME.min(count - first)], &how));
+        act(move |service| service.foresee(&some[..SOME.min(count - first)]));
     }
 }
 

@@ -4,17 +4,17 @@ use farside_policy::prefetch::{MAX_RUNS, PrefetchPlan};
 use farside_trace::{PageId, PageRange};
 use smallvec::SmallVec;
 
-use super::Hint;
 use crate::counters::Counters;
 use crate::pager::{Outcome, Pager, Worker};
+use crate::purpose::Purpose;
 
 impl Pager {
-    /// Sends for the pages of a list of addresses, without waiting for them; `how` says how they are to arrive.
-    /// Addresses that are not far memory are passed over.
+    /// Sends for the pages of a list of addresses, without waiting for them. Addresses that are not far memory are
+    /// passed over.
     ///
     /// # Errors
     /// If the far store fails.
-    pub fn foresee(&self, w: &mut Worker, addresses: &[usize], how: &Hint) -> Outcome {
+    pub fn foresee(&self, w: &mut Worker, addresses: &[usize]) -> Outcome {
         let _inside = self.enter();
         if self.is_recorded() || self.follows_tape() {
             return Ok(());
@@ -31,7 +31,7 @@ impl Pager {
             for run in pages.chunk_by(|one, other| one + 1 == *other) {
                 plan.push(PageRange::new(PageId(run[0]), run.len() as u64));
             }
-            self.start_flights(w, &plan, self.most_foreseen(), how.purpose(&(0..0)))?;
+            self.start_flights(w, &plan, self.most_foreseen(), Purpose::NONE)?;
         }
         Ok(())
     }

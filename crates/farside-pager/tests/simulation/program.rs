@@ -351,7 +351,7 @@ impl Program {
         world.scheduler.note("hints", page, size as u64);
         match self.random.below(10) {
             0 => self.world.pager.done(hint.address, size),
-            1 => self.foresee(&hint),
+            1 => self.foresee(),
             _ => {}
         }
         let world = &self.world;
@@ -364,13 +364,13 @@ impl Program {
     }
 
     /// Lists what it is about to use, or not.
-    fn foresee(&mut self, how: &Hint) {
+    fn foresee(&mut self) {
         let count = self.random.below(100);
         let region = self.world.config.region;
         let pages: Vec<u64> = (0..count).map(|_| self.random.below(region + 1)).collect();
         let list: Vec<usize> = pages.into_iter().map(|page| self.address(page)).collect();
         let world = &self.world;
-        world.or_stop(world.pager.foresee(&mut self.worker, &list, how));
+        world.or_stop(world.pager.foresee(&mut self.worker, &list));
     }
 
     /// Has a page stay, and sees that it does.
