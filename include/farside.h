@@ -30,7 +30,8 @@
  *     .mut = 1            it will be written: pages come writable
  *     .ahead = PAGES      so many pages that follow will be used next; negative: that come before
  *     .priority = N       what comes is evicted before what came with lower priorities (0 to 7);
- *                         for policies that know priorities, such as `--replacement priority`
+ *                         for policies that know priorities: `--replacement priority`, and `eden`,
+ *                         for which all above 0 are the same
  *     .sequential = 1     this place goes from page to page: within the page it had last it does
  *                         nothing at all
  *

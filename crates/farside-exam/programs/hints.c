@@ -2,7 +2,7 @@
  * Gives hints: `hints MEGABYTES WHAT`. Prints sums over what it read, which hints must not change.
  *
  * WHAT is a pass over memory, hinted: `forwards`, `backwards`, `scattered`, `objects`, `written`, `new`, `listed`,
- * `done`, `pinned`;
+ * `done`, `pinned`, `ranked`, `unranked`;
  * `threads` and `fork`: several at once; or `misuse`: hints at what is no far memory, or was, and in signal handlers.
  */
 #include <farside.h>
@@ -137,6 +137,23 @@ static uint64_t done(void) {
     return sum;
 }
 
+/* A table that is used all the time beside large objects that are not, which get a priority of their own. */
+static uint64_t ranked(unsigned priority) {
+    uint64_t sum = 0;
+    size_t table = pages / 8 * WORDS, objects = pages / 2;
+    for (uint64_t i = 0; i < 4000; i++) {
+        const uint64_t *object = &memory[table + mix(i) % objects * WORDS];
+        for (uint64_t j = 0; j < 8; j++) {
+            const uint64_t *entry = &memory[mix(i * 8 + j) % table];
+            farside_hint(entry);
+            sum = sum * 3 + *entry;
+        }
+        farside_hint(object, .size = 2 * PAGE, .priority = priority);
+        sum = sum * 3 + object[0] + object[WORDS];
+    }
+    return sum;
+}
+
 /* A part that stays whatever else is used. */
 static uint64_t pinned(void) {
     uint64_t sum = 0;
@@ -216,7 +233,8 @@ static uint64_t misuse(void) {
     sigaction(SIGALRM, &action, 0);
     setitimer(ITIMER_REAL, &often, 0);
     while (alarms < 300) {
-        void *some = malloc(mix(alarms) % 300000);
+        /* What compilers would warn of is meant here. */
+        void *volatile some = malloc(mix(alarms) % 300000);
         farside_hint(some, .size = 300000, .mut = 1);
         free(some);
         farside_hint(some, .size = 300000, .mut = 1);
@@ -242,6 +260,8 @@ int main(int argc, char **argv) {
                    : !strcmp(what, "listed")    ? listed()
                    : !strcmp(what, "done")      ? done()
                    : !strcmp(what, "pinned")    ? pinned()
+                   : !strcmp(what, "ranked")    ? ranked(7)
+                   : !strcmp(what, "unranked")  ? ranked(0)
                    : !strcmp(what, "threads")   ? threads()
                    : !strcmp(what, "fork")      ? forked()
                    : !strcmp(what, "misuse")    ? misuse()

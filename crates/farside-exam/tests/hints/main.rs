@@ -42,9 +42,15 @@ impl Place {
 
     /// Runs the program on far memory, insists that it prints what it prints without, and returns what was counted.
     fn run(&self, far: &str, arguments: &[&str]) -> Value {
+        self.run_with(far, "second-chance", arguments)
+    }
+
+    /// The same with a replacement policy.
+    fn run_with(&self, far: &str, replacement: &str, arguments: &[&str]) -> Value {
         let stats = self.directory.path().join("stats.json");
         let mut command = Command::new(farside());
-        command.args(["run", "--local", LOCAL, "--prefetch", "none", "--far", far, "--stats"]);
+        command.args(["run", "--local", LOCAL, "--prefetch", "none", "--far", far]);
+        command.args(["--replacement", replacement, "--stats"]);
         let output = command.arg(&stats).arg("--").arg(&self.program).args(arguments).output();
         let output = output.expect("farside starts");
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -123,6 +129,23 @@ fn what_the_program_is_done_with_leaves_first() {
         let fetched = counter(counted, "fetched_bytes") >> 12;
         assert!(fetched < 4 * 3584, "{fetched} pages");
     });
+}
+
+#[test]
+fn what_has_a_high_priority_leaves_first() {
+    let test = "what_has_a_high_priority_leaves_first";
+    let Some(place) = Place::new(test, "hints.c", "gcc", &["-std=gnu99"]) else { return };
+    for policy in ["priority", "eden"] {
+        let fetched = |what| {
+            let counted = place.run_with(NODES[0], policy, &[MEGABYTES, what]);
+            counter(&counted, "fetched_bytes") >> 12
+        };
+        let (ranked, unranked) = (fetched("ranked"), fetched("unranked"));
+        assert!(
+            ranked * 5 < unranked * 4,
+            "{policy}: {ranked} pages, {unranked} without priorities"
+        );
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Replacement policies by the name a user selects them by.
 
 use super::{
-    Arc, Clock, ClockPro, Eden, Fifo, Lirs, LirsOptions, Lru, Mru, Priority, RegionSpecific,
-    ReplacementPolicy, S3Fifo, SecondChance, TwoQueue,
+    Arc, Clock, ClockPro, Eden, Fifo, Lirs, LirsOptions, Lru, MOST_PRIORITIES, Mru, Priority,
+    RegionSpecific, ReplacementPolicy, S3Fifo, SecondChance, TwoQueue,
 };
 
 /// Name and one-line description of every policy that works with the accesses a run can see.
@@ -62,7 +62,8 @@ pub fn visit_by_name<V: PolicyVisitor>(name: &str, visitor: V) -> Option<V::Outp
         )),
         "clock-pro" => visitor.visit(ClockPro::new()),
         "eden" => visitor.visit(Eden::new()),
-        "priority" => visitor.visit(Priority::new()),
+        // As many as `farside.h` promises.
+        "priority" => visitor.visit(Priority::with_priorities(MOST_PRIORITIES)),
         "region" => visitor.visit(RegionSpecific::new()),
         "s3-fifo" => visitor.visit(S3Fifo::new()),
         _ => return None,
