@@ -6,6 +6,7 @@
 
 mod emulated_move;
 mod error;
+pub mod fault_events;
 pub mod huge_file;
 pub mod locale;
 pub mod memory;

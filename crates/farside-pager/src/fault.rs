@@ -8,6 +8,7 @@ use farside_policy::batches::{self, BATCH, RESCUED_BESIDE};
 use farside_policy::prefetch::{FaultKind, PrefetchPlan};
 use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
+use farside_wire::fault_log::Answer;
 
 use crate::counters::Counters;
 use crate::frames::Run;
@@ -43,6 +44,7 @@ impl Pager {
                     if self.open_for_writing(page) {
                         let first = u64::from(!word.writable());
                         Counters::add(&self.counters.protection_faults, first);
+                        w.answer = Some(Answer::Protection);
                         return Ok(());
                     }
                 }
@@ -59,6 +61,7 @@ impl Pager {
                 State::Leaving => {
                     // Who waits for a page that the node is to store must see to it that this ends.
                     if !self.finish_with(page)? && self.fault_on_leaving(page, word, protected) {
+                        w.answer = Some(Answer::Unmapped);
                         return Ok(());
                     }
                 }
@@ -76,6 +79,7 @@ impl Pager {
                 }
                 State::Watched => {
                     if let Some(word) = self.rescue(page) {
+                        w.answer = Some(Answer::Unmapped);
                         let outcome = if word.prefetched() { self.used(w, page) } else { Ok(()) };
                         self.wake(page, 1);
                         return outcome;
@@ -168,6 +172,7 @@ impl Pager {
     ) -> Result<(u64, u64), FarError> {
         let mapped = self.populate(w, page, word, run, 0)?;
         Counters::add(&self.counters.first_touch_faults, 1);
+        w.answer = Some(Answer::FirstTouch);
         Counters::add(&self.counters.populated_pages, mapped.1 - 1);
         Ok(mapped)
     }
@@ -249,6 +254,7 @@ impl Pager {
     /// Serves a fault on a page that was on its way: completes the fetch here and now.
     pub(crate) fn late(&self, w: &mut Worker, page: u64) -> Outcome {
         Counters::add(&self.counters.late_hits, 1);
+        w.answer = Some(Answer::Late);
         let mut plan = PrefetchPlan::new();
         self.lock_prefetcher().fault(PageId(page), FaultKind::Late, &mut plan);
         match self.flights.take_with(page) {

@@ -9,6 +9,7 @@ use farside_policy::batches::BATCH;
 use farside_policy::prefetch::{FaultKind, PrefetchPlan};
 use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
+use farside_wire::fault_log::Answer;
 
 use crate::counters::Counters;
 use crate::frames::Run;
@@ -29,6 +30,7 @@ impl Pager {
     pub(crate) fn demand(&self, w: &mut Worker, page: u64) -> Outcome {
         let started = self.space.now_ns();
         Counters::add(&self.counters.demand_faults, 1);
+        w.answer = Some(Answer::Demand);
         if self.follows_tape() {
             let outcome = self.fetch_and_follow(w, page);
             self.counters.record_fault_ns(self.space.now_ns() - started);

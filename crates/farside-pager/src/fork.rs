@@ -208,6 +208,7 @@ impl Service {
         let lost = || FarError::NodeLost;
         self.forks.state.store(0, Ordering::Release);
         pager.leave_recording_to_parent();
+        pager.leave_log_to_parent();
         pager.leave_tape_to_parent();
         let underway = self.forks.lock().take().ok_or_else(lost)?;
         drop(underway.parent_end);

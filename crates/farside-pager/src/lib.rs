@@ -8,6 +8,7 @@ mod advice;
 pub mod counters;
 mod entry;
 mod fault;
+mod fault_log;
 mod fetch;
 mod flight;
 mod foreseen;
@@ -38,6 +39,7 @@ mod writeback;
 
 pub use entry::Inside;
 pub use farside_policy::batches::{BATCH, RECLAIM_BATCH};
+pub use fault_log::{FaultLog, LogFaults, LogSurroundings};
 pub use flight::Flight;
 pub use hint::Hint;
 pub use inspect::{Inspection, Place};

@@ -11,9 +11,11 @@ use farside_policy::forecast::{UseForecast, WriteForecast};
 use farside_policy::prefetch::Prefetcher;
 use farside_policy::replacement::{Arrival, ReplacementPolicy};
 use farside_trace::PageId;
+use farside_wire::fault_log::Answer;
 
 use crate::advice::Advice;
 use crate::counters::Counters;
+use crate::fault_log::FaultLog;
 use crate::flight::Flights;
 use crate::frames::{Budget, FrameArea};
 use crate::gate::Gate;
@@ -53,6 +55,8 @@ pub struct Parts {
     pub tag_seed: u64,
     /// What records the program's accesses, if they are to be recorded.
     pub recorder: Option<Recorder>,
+    /// Where faults are logged, if they are.
+    pub fault_log: Option<FaultLog>,
     /// What has the program follow a tape, if there is one.
     pub replay: Option<Replay>,
     /// Where names of pages are kept for parts of the run that are recorded or follow tapes.
@@ -87,6 +91,7 @@ pub struct Pager {
     /// Runs prefetched, for sampling.
     pub(crate) runs: AtomicU64,
     pub(crate) recorder: Switch<Recorder>,
+    pub(crate) fault_log: Option<FaultLog>,
     pub(crate) replay: Switch<Replay>,
     pub(crate) aside: Aside,
     pub(crate) names: Option<KeptNames>,
@@ -101,12 +106,14 @@ pub struct Worker {
     /// Local memory of [`BATCH`] pages through which pages are copied.
     pub bounce: usize,
     pub(crate) scratch: crate::reclaim::Scratch,
+    /// How the last fault was answered.
+    pub(crate) answer: Option<Answer>,
 }
 
 impl Worker {
     /// A worker with the given scratch memory, each [`BATCH`] pages long and its own alone.
     pub fn new(fresh: usize, bounce: usize) -> Self {
-        Self { fresh, bounce, scratch: crate::reclaim::Scratch::default() }
+        Self { fresh, bounce, scratch: crate::reclaim::Scratch::default(), answer: None }
     }
 
     /// The first `count` pages of the bounce buffer.
@@ -149,6 +156,7 @@ impl Pager {
             tag_seed: parts.tag_seed,
             runs: AtomicU64::new(0),
             recorder: Switch::new(parts.recorder),
+            fault_log: parts.fault_log,
             replay: Switch::new(parts.replay),
             aside: Aside::default(),
             names: parts.names,

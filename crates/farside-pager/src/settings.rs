@@ -4,6 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::fault_log::LogFaults;
 use crate::record::Recording;
 
 /// The local limit as the user stated it.
@@ -35,6 +36,8 @@ pub struct Settings {
     pub move_frames: bool,
     /// How the process is recorded, if it is.
     pub record: Option<Recording>,
+    /// How the faults of the process are logged, if they are.
+    pub log_faults: Option<LogFaults>,
 }
 
 /// Names of the environment variables that carry [`Settings`].
@@ -53,6 +56,8 @@ pub mod env {
     pub const FRAMES: &str = "FARSIDE_FRAMES";
     /// Pages in a microset, and `,exact` if each is to be noted by a fault of its own.
     pub const RECORD: &str = "FARSIDE_RECORD";
+    /// `1` to log faults, `instructions` to log them with instructions.
+    pub const LOG_FAULTS: &str = "FARSIDE_LOG_FAULTS";
     /// Far memory, as `--far` names it.
     pub const FAR: &str = "FARSIDE_FAR";
     /// File with a secret that memory nodes know, too.
@@ -88,6 +93,7 @@ impl Default for Settings {
             exact_prefetch_count: false,
             move_frames: true,
             record: None,
+            log_faults: None,
         }
     }
 }
@@ -125,7 +131,9 @@ impl Settings {
             (env::EXACT_PREFETCH, u8::from(self.exact_prefetch_count).to_string()),
             (env::FRAMES, if self.move_frames { "move" } else { "copy" }.into()),
         ];
-        settings.into_iter().chain(record).collect()
+        let log = |how: LogFaults| if how.instructions { "instructions" } else { "1" };
+        let log = self.log_faults.map(|how| (env::LOG_FAULTS, log(how).to_owned()));
+        settings.into_iter().chain(record).chain(log).collect()
     }
 
     /// Reads the settings through `lookup`, which returns a variable's value; missing ones keep their
@@ -172,6 +180,16 @@ impl Settings {
                 reason: "not a number of pages from 1 to 1048576, with or without \",exact\"",
             })?);
         }
+        if let Some(value) = lookup(env::LOG_FAULTS) {
+            settings.log_faults = Some(match value.as_str() {
+                "1" => LogFaults { instructions: false },
+                "instructions" => LogFaults { instructions: true },
+                _ => {
+                    let reason = "neither \"1\" nor \"instructions\"";
+                    return Err(BadSetting { name: env::LOG_FAULTS, value, reason });
+                }
+            });
+        }
         Ok(settings)
     }
 }
@@ -213,6 +231,7 @@ mod tests {
             exact_prefetch_count: true,
             move_frames: false,
             record: Some(Recording { microset: 17, exact: true }),
+            log_faults: Some(LogFaults { instructions: true }),
         };
         let env = settings.to_env();
         let lookup =

@@ -15,6 +15,7 @@ use farside_wire::tape_image::Image;
 use thiserror::Error;
 
 use crate::counters::{Counters, MAGIC};
+use crate::fault_log::{FaultLog, LogFaults, LogSurroundings};
 use crate::pager::{Pager, Parts};
 use crate::part::KeptNames;
 use crate::record::{Recorder, Recording, Surroundings};
@@ -87,6 +88,19 @@ pub(crate) fn recorder(
     Ok(Some(Recorder::new(how, Sender::open(queue.as_fd())?, surroundings)))
 }
 
+/// Makes the log of faults that is asked for, if there is somebody to read it.
+fn fault_log(how: Option<LogFaults>, reader: &Option<Reader>) -> Result<Option<FaultLog>, OsError> {
+    let (Some(how), Some(Reader { queue, pid })) = (how, reader) else {
+        return Ok(None);
+    };
+    let pid = *pid;
+    let surroundings = LogSurroundings {
+        reader_lives: Box::new(move || thread::process_lives(pid)),
+        instruction: thread::instruction,
+    };
+    Ok(Some(FaultLog::new(how, Sender::open(queue.as_fd())?, surroundings)))
+}
+
 /// Makes what follows the tape, if there is one.
 pub(crate) fn replay(tape: Option<OwnedFd>, hooks: Hooks) -> Result<Option<Replay>, OsError> {
     let Some(tape) = tape else { return Ok(None) };
@@ -97,8 +111,8 @@ pub(crate) fn replay(tape: Option<OwnedFd>, hooks: Hooks) -> Result<Option<Repla
 
 /// Sets up the far region and starts serving it.
 ///
-/// `store` makes the far store for a region of the given number of pages. `reader` is told what is recorded, if
-/// the settings say that something is; `tape` is the image of the tape to follow.
+/// `store` makes the far store for a region of the given number of pages. `reader` is told what is recorded or
+/// logged, if the settings say that something is; `tape` is the image of the tape to follow.
 pub fn start(
     settings: &Settings,
     counters: &'static Counters,
@@ -136,6 +150,7 @@ pub fn start(
         limit: settings.limit,
         exact_prefetch_count: settings.exact_prefetch_count,
         tag_seed: u64::from_ne_bytes(tag_seed),
+        fault_log: fault_log(settings.log_faults, &reader)?,
         recorder: recorder(settings.record, reader, hooks)?,
         replay: replay(tape, hooks)?,
         names: hooks.parts.then(|| KeptNames::new(hooks)),

@@ -67,13 +67,14 @@ fn open_far_memory(control: &str) -> Result<(), String> {
     CONTROL.get_or_init(|| control.to_owned());
     let link = joined.node;
     let store = |pages| far.connect(link, pages);
-    let parts = part::expected();
+    let parts = part::expected() && settings.log_faults.is_none();
     let (queue, tape) = match settings.record {
         _ if parts => {
             part::enable(settings.record, joined.companion, joined.supervisor_pid);
             (None, None)
         }
         Some(_) => (joined.companion, None),
+        None if settings.log_faults.is_some() => (joined.companion, None),
         None => (None, joined.companion),
     };
     let reader = queue.map(|queue| Reader { queue, pid: joined.supervisor_pid });

@@ -1,6 +1,7 @@
 //! Message formats, framing and transports between programs, their supervisor and memory nodes.
 
 pub mod control;
+pub mod fault_log;
 pub mod figures;
 pub mod frame;
 pub mod orders;

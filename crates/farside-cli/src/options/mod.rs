@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use farside_far::remote::MOST_NODES;
 use farside_far::{FarUrl, FileUrl, NodesUrl, RedisUrl};
-use farside_pager::Recording;
 use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
+use farside_pager::{LogFaults, Recording};
 use farside_policy::{prefetch, replacement};
 use farside_wire::transport::Files;
 
@@ -52,6 +52,8 @@ pub struct Options {
     pub move_frames: bool,
     /// How the program is recorded, if it is.
     pub record: Option<Recording>,
+    /// How its faults are logged, if they are.
+    pub log_faults: Option<LogFaults>,
     /// The tape that the program follows, if there is one.
     pub tape: Option<PathBuf>,
     /// Whether the run looks after its tape itself: records, plans, and follows.
@@ -110,6 +112,7 @@ impl Options {
             exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
             move_frames: frames(layer.frames.as_ref())?,
             record: None,
+            log_faults: None,
             tape: None,
             auto: false,
             force: false,
@@ -130,6 +133,7 @@ impl Options {
             exact_prefetch_count: self.exact_prefetch_count,
             move_frames: self.move_frames,
             record: self.record,
+            log_faults: self.log_faults,
         }
     }
 }

@@ -185,7 +185,7 @@ impl Pager {
                 if !fault.protected && self.contains(fault.addr) && self.meet(fault) {
                     self.catch_up_before(w, self.page_of(fault.addr))?;
                 }
-                self.fault(w, fault.addr, fault.protected)
+                self.logged(w, fault, |w| self.fault(w, fault.addr, fault.protected))
             }
         }
     }

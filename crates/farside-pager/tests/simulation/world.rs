@@ -82,6 +82,7 @@ fn build(
         limit: Limit::Bytes(config.limit * PAGE as u64),
         exact_prefetch_count: config.exact_prefetch_count,
         tag_seed: config.tag_seed,
+        fault_log: None,
         recorder: None,
         replay: (seed >= tape::ON_TAPE).then(|| tape::drawn(seed)),
         names: None,
