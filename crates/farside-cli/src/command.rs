@@ -16,7 +16,7 @@ use crate::analysis::{analyze, names, partition, path, simulate};
 use crate::options::{Given, Layer, Options, Origin, Pace};
 use crate::traces::{export, import};
 use crate::{
-    Failure, bench, capture, doctor, generate, node, plan, record, run, study, tapes, top,
+    Failure, bench, capture, doctor, faults, generate, node, plan, record, run, study, tapes, top,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -52,6 +52,12 @@ enum Verb {
     /// summary goes to stderr.
     #[command(after_help = record::HELP)]
     Record(record::RecordArguments),
+    /// Say where in a program its faults come from.
+    ///
+    /// The program runs on far memory and keeps its stdin, stdout, stderr, working directory, signals and exit
+    /// code. At its end a table goes to stderr.
+    #[command(after_help = faults::HELP)]
+    Faults(faults::FaultsArguments),
     /// Plan tapes from a trace: what to fetch and what to evict, for so much local memory.
     #[command(after_help = plan::HELP)]
     Plan(plan::PlanArguments),
@@ -377,6 +383,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Run(arguments) => run::run(&arguments.options()?, &arguments.command),
         Verb::Capture(arguments) => capture::capture(&arguments),
         Verb::Record(arguments) => record::record(&arguments),
+        Verb::Faults(arguments) => faults::faults(&arguments),
         Verb::Plan(arguments) => plan::plan(&arguments),
         Verb::Tapes(arguments) => tapes::tapes(&arguments),
         Verb::Doctor(arguments) => arguments.doctor(),

@@ -7,6 +7,7 @@ pub mod capture;
 mod command;
 pub mod doctor;
 mod failure;
+pub mod faults;
 mod fetching;
 pub mod figures;
 mod generate;

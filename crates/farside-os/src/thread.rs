@@ -46,6 +46,15 @@ pub fn instruction(thread: u32) -> Option<u64> {
     u64::from_str_radix(address.trim_start_matches("0x"), 16).ok()
 }
 
+/// The address of the instruction at which a thread of this process waits, or after the one by which it made the system
+/// call in which it waits.
+pub fn program_counter(thread: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).ok()?;
+    // The last of several numbers; a thread that runs has none.
+    let (_, address) = text.trim().rsplit_once(' ')?;
+    u64::from_str_radix(address.trim_start_matches("0x"), 16).ok()
+}
+
 /// Whether there is a process with this id.
 pub fn process_lives(pid: u32) -> bool {
     // SAFETY: signal 0 is not sent, only checked.

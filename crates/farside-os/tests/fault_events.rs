@@ -41,14 +41,14 @@ fn each_fault_is_told_with_its_instruction_and_some_with_the_stack() {
             assert!(of_touch(instruction), "{instruction:x}");
             pages.push(address as usize);
         }
-        FaultEvent::Stack { thread, address, registers, stack }
+        FaultEvent::Stack { thread, address, weight, registers, stack }
             if (at..at + PAGES * PAGE).contains(&(address as usize)) =>
         {
             assert_eq!(thread, id);
             assert!(of_touch(registers.instruction), "{registers:x?}");
             // Its caller's address is not far.
             assert!(stack.len() > 64, "{} bytes", stack.len());
-            stacks += 1;
+            stacks += weight;
         }
         FaultEvent::Lost(count) => panic!("{count} lost"),
         _ => {}

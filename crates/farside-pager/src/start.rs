@@ -96,7 +96,7 @@ fn fault_log(how: Option<LogFaults>, reader: &Option<Reader>) -> Result<Option<F
     let pid = *pid;
     let surroundings = LogSurroundings {
         reader_lives: Box::new(move || thread::process_lives(pid)),
-        instruction: thread::instruction,
+        instruction: thread::program_counter,
     };
     Ok(Some(FaultLog::new(how, Sender::open(queue.as_fd())?, surroundings)))
 }

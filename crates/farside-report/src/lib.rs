@@ -3,5 +3,6 @@
 pub mod chart;
 mod columns;
 pub mod report;
+pub mod stacks;
 
 pub use columns::{ColumnFormat, ColumnsExport};

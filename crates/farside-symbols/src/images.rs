@@ -60,6 +60,20 @@ impl Images {
         true
     }
 
+    /// Takes note of what the same process has mapped by now.
+    pub fn learn(&mut self, now: Self) {
+        let Self { images, mapped } = now;
+        for (start, mapped) in mapped {
+            if self.mapped.get(&start).is_some_and(|known| known.end == mapped.end) {
+                continue;
+            }
+            self.forget(start, mapped.end);
+            if let Some(image) = self.image(&images[mapped.image as usize].path) {
+                self.mapped.insert(start, Mapped { image, ..mapped });
+            }
+        }
+    }
+
     /// Forgets what was mapped in a range.
     fn forget(&mut self, start: u64, end: u64) {
         let overlapping = self.mapped.range(..end).filter(|(_, mapped)| mapped.end > start);

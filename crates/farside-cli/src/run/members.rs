@@ -16,6 +16,7 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::unistd::ftruncate;
 
 use super::parts::Parts;
+use crate::faults::{Watched, Watcher};
 use crate::figures::Figures;
 use crate::record::{Recorded, Writer};
 
@@ -81,12 +82,24 @@ pub enum Companion {
     Writer(Writer),
     /// It follows a tape.
     Tape(OwnedFd),
+    /// Its faults are watched.
+    Watcher(Watcher),
+}
+
+/// What a companion has gathered.
+#[derive(Debug)]
+pub enum Gathered {
+    /// A recording.
+    Recorded(Recorded),
+    /// Faults.
+    Watched(Watched),
 }
 
 impl Companion {
-    /// The process, or what it has become, begins; returns what it gets.
-    fn begin(&self) -> BorrowedFd<'_> {
+    /// The process `pid`, or what it has become, begins; returns what it gets.
+    fn begin(&self, pid: u32) -> BorrowedFd<'_> {
         match self {
+            Self::Watcher(watcher) => watcher.begin(pid),
             Self::Writer(writer) => writer.begin(),
             Self::Tape(image) => image.as_fd(),
         }
@@ -125,10 +138,11 @@ impl Members {
         self.accompanied = Some((pid, companion));
     }
 
-    /// What has been recorded; nothing more will be.
-    pub fn take_recorded(&mut self) -> Option<Recorded> {
+    /// What has been gathered; nothing more will be.
+    pub fn take_gathered(&mut self) -> Option<Gathered> {
         match self.accompanied.take()? {
-            (_, Companion::Writer(writer)) => writer.finish(),
+            (_, Companion::Writer(writer)) => writer.finish().map(Gathered::Recorded),
+            (_, Companion::Watcher(watcher)) => watcher.finish().map(Gathered::Watched),
             (_, Companion::Tape(_)) => None,
         }
     }
@@ -222,7 +236,8 @@ impl Members {
             Ok(Arrival::Process(hello)) if !known => {
                 let its =
                     |(pid, _): &&(u32, Companion)| *pid == hello.pid && hello.fork_of.is_none();
-                let companion = self.accompanied.as_ref().filter(its).map(|(_, it)| it.begin());
+                let companion =
+                    self.accompanied.as_ref().filter(its).map(|(pid, it)| it.begin(*pid));
                 match admit(socket, &hello, link, self.joined, companion) {
                     Some(block) => {
                         self.joined += 1;

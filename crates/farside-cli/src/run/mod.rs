@@ -41,12 +41,13 @@ pub use program::{find, unmanageable};
 pub use registry::{RunFile, registered};
 pub use report::{Ending, Report, Subject, VERSION, grouped, nanoseconds};
 
+use crate::faults::{Watched, Watcher};
 use crate::options::{Local, Options};
 use crate::record::{Recorded, Writer};
 use crate::{Failure, doctor};
 use children::{raise_open_files, start_node};
 use following::Watch;
-use members::{Companion, Members};
+use members::{Companion, Gathered, Members};
 use parts::Parts;
 use progress::Progress;
 use redundancy::Redundancy;
@@ -78,12 +79,31 @@ pub fn run_recorded(
     run_with(options, command, Along::Writer(writer, Box::new(after)))
 }
 
+/// As [`run`], and `watcher` watches where the program faults; `after` gets what was seen when the program has ended,
+/// before `farside` ends in the same way.
+pub fn run_watched(
+    options: &Options,
+    command: &[OsString],
+    watcher: Watcher,
+    after: impl FnOnce(Watched),
+) -> Result<ExitCode, Failure> {
+    run_with(options, command, Along::Watcher(watcher, Box::new(after)))
+}
+
 /// What goes along with the program.
 enum Along<'a> {
     Alone,
     /// What it does is written down, and told of at the end.
     Writer(Writer, After<'a>),
+    /// Its faults are watched, and told of at the end.
+    Watcher(Watcher, Box<dyn FnOnce(Watched) + 'a>),
     Tape(Tape),
+}
+
+/// Who is told of what was gathered.
+enum Told<'a> {
+    Recorded(After<'a>),
+    Watched(Box<dyn FnOnce(Watched) + 'a>),
 }
 
 /// What is done with a recording.
@@ -148,9 +168,14 @@ fn run_with(
         far: options.far.to_string(),
         tape: None,
     };
-    let (companion, after) = match along {
+    let (companion, told) = match along {
         Along::Alone => (None, None),
-        Along::Writer(writer, after) => (Some(Companion::Writer(writer)), Some(after)),
+        Along::Writer(writer, after) => {
+            (Some(Companion::Writer(writer)), Some(Told::Recorded(after)))
+        }
+        Along::Watcher(watcher, after) => {
+            (Some(Companion::Watcher(watcher)), Some(Told::Watched(after)))
+        }
         Along::Tape(tape) => {
             let limit = subject.limit.for_process();
             tape.check(limit)?;
@@ -165,8 +190,12 @@ fn run_with(
     let program = ToStart { path: &path, name, arguments };
     let ((mut supervisor, registration), report) =
         start(options, &subject, &reached, &program, &library, companion)?;
-    if let (Some(recorded), Some(after)) = (supervisor.take_recorded(), after) {
-        after(recorded, &report);
+    match (supervisor.take_gathered(), told) {
+        (Some(Gathered::Recorded(recorded)), Some(Told::Recorded(after))) => {
+            after(recorded, &report);
+        }
+        (Some(Gathered::Watched(watched)), Some(Told::Watched(after))) => after(watched),
+        _ => {}
     }
     let parts = supervisor.plan_parts(report.counter("footprint_peak_bytes"));
     if parts > 0 && !options.quiet {
@@ -254,12 +283,12 @@ fn environment(
         .collect()
 }
 
-/// Checks that the statistics can be written, without touching what an earlier run left there.
-fn writable(stats: &PathBuf) -> Result<(), Failure> {
-    let opened = std::fs::OpenOptions::new().append(true).create(true).open(stats);
-    opened.map(drop).map_err(|error| {
-        Failure::usage(format!("cannot write statistics to {}: {error}", stats.display()))
-    })
+/// Checks that a file can be written, without touching what an earlier run left there.
+pub fn writable(path: &Path) -> Result<(), Failure> {
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
+    opened
+        .map(drop)
+        .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
 }
 
 fn remember(path: &Path, arguments: &[OsString], report: &Report, quiet: bool) {

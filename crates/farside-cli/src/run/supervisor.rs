@@ -12,12 +12,11 @@ use nix::unistd::Pid;
 use super::children::{Change, Node, change_of};
 use super::following::Watch;
 use super::job_control::JobControl;
-use super::members::Members;
+use super::members::{Gathered, Members};
 use super::progress::Progress;
 use super::redundancy::Redundancy;
 use super::report::{Ending, Report, Subject, signal_name};
 use super::signals::{Event, Signals};
-use crate::record::Recorded;
 
 /// How often a live line is redrawn.
 const REDRAW: Duration = Duration::from_millis(250);
@@ -106,9 +105,9 @@ impl Supervisor {
         }
     }
 
-    /// What has been recorded of the program, if anything was.
-    pub fn take_recorded(&mut self) -> Option<Recorded> {
-        self.members.take_recorded()
+    /// What has been gathered of the program, if anything was.
+    pub fn take_gathered(&mut self) -> Option<Gathered> {
+        self.members.take_gathered()
     }
 
     /// Plans the parts of the run that have been recorded; returns how many. `peak` is the footprint in bytes.

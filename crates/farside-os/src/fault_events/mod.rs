@@ -11,8 +11,9 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 use perf_event_open_sys as sys;
 use sys::bindings::{
-    PERF_COUNT_SW_PAGE_FAULTS, PERF_FLAG_FD_CLOEXEC, PERF_SAMPLE_ADDR, PERF_SAMPLE_REGS_USER,
-    PERF_SAMPLE_STACK_USER, PERF_SAMPLE_TID, PERF_TYPE_SOFTWARE, perf_event_attr,
+    PERF_COUNT_SW_PAGE_FAULTS, PERF_FLAG_FD_CLOEXEC, PERF_SAMPLE_ADDR, PERF_SAMPLE_PERIOD,
+    PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER, PERF_SAMPLE_TID, PERF_TYPE_SOFTWARE,
+    perf_event_attr,
 };
 
 use crate::error::check;
@@ -56,6 +57,8 @@ pub enum FaultEvent<'a> {
         thread: u32,
         /// What it touched.
         address: u64,
+        /// How many faults it stands for.
+        weight: u64,
         /// Its registers.
         registers: Registers,
         /// The stack from the stack pointer on, as much of it as could be read.
@@ -177,7 +180,9 @@ fn attributes(fields: u64) -> perf_event_attr {
         type_: PERF_TYPE_SOFTWARE,
         size: size_of::<perf_event_attr>() as u32,
         config: u64::from(PERF_COUNT_SW_PAGE_FAULTS),
-        sample_type: u64::from(PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER) | fields,
+        sample_type: u64::from(
+            PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER,
+        ) | fields,
         ..perf_event_attr::default()
     };
     // The same for all events: kernels reckon the length of a sample with the registers of the event before.

@@ -13,7 +13,8 @@ pub fn of(figure: &Figure) -> Option<Value> {
     match figure {
         Figure::Lines(chart) => Some(lines(chart)),
         Figure::Heat(map) => Some(heat(map)),
-        Figure::Bars(_) => None,
+        // A flame graph brings its own.
+        Figure::Bars(_) | Figure::Flames(_) => None,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::chart::{BarChart, ChartError, HeatMap, LineChart};
+use crate::stacks::FaultStacks;
 
 /// A picture with numbers behind it.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub enum Figure {
     Bars(BarChart),
     /// A heat map.
     Heat(HeatMap),
+    /// A flame graph.
+    Flames(FaultStacks),
 }
 
 impl Figure {
@@ -25,28 +28,34 @@ impl Figure {
             Self::Lines(chart) => chart.to_svg(),
             Self::Bars(chart) => chart.to_svg(),
             Self::Heat(map) => map.to_svg(),
+            Self::Flames(stacks) => stacks.to_svg(),
         }
     }
 
     /// The picture as PNG.
     ///
     /// # Errors
-    /// If it cannot be drawn or compressed.
+    /// If it cannot be drawn or compressed; of flame graphs there are no such pictures.
     pub fn to_png(&self) -> Result<Vec<u8>, ChartError> {
         match self {
             Self::Lines(chart) => chart.to_png(),
             Self::Bars(chart) => chart.to_png(),
             Self::Heat(map) => map.to_png(),
+            Self::Flames(stacks) => Err(ChartError::Drawing {
+                title: stacks.title.clone(),
+                reason: "a flame graph is drawn as SVG only".to_owned(),
+            }),
         }
     }
 
     /// All numbers as comma-separated values: of lines `series,x,y`, of bars `group,series,value`, of a
-    /// heat map the borders of each cell that is not empty and its number; the first line names them.
+    /// heat map the borders of each cell that is not empty and its number, of a flame graph `stack,faults`; the first line names them.
     pub fn to_csv(&self) -> String {
         match self {
             Self::Lines(chart) => lines(chart),
             Self::Bars(chart) => bars(chart),
             Self::Heat(map) => heat(map),
+            Self::Flames(stacks) => flames(stacks),
         }
     }
 }
@@ -84,6 +93,16 @@ fn bars(chart: &BarChart) -> String {
                 row(&mut csv, &[group, name, value]);
             }
         }
+    }
+    csv
+}
+
+fn flames(all: &FaultStacks) -> String {
+    let mut csv = String::new();
+    row(&mut csv, &[&"stack", &"faults"]);
+    for line in all.to_folded().lines() {
+        let (stack, count) = line.rsplit_once(' ').unwrap_or((line, "0"));
+        row(&mut csv, &[&stack, &count]);
     }
     csv
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Report, Section, Table, data};
+use super::{Figure, Report, Section, Table, data};
 use crate::chart::ChartError;
 
 const STYLE: &str = include_str!("../../assets/report.css");
@@ -64,7 +64,8 @@ fn section(page: &mut String, section: &Section) -> Result<(), ChartError> {
     push(page, format_args!("<p>{}</p>\n", escape(&section.text)));
     if let Some(figure) = &section.figure {
         let svg = figure.to_svg()?;
-        push(page, format_args!("<figure>\n<div class=\"still\">{svg}</div>\n"));
+        let class = if matches!(figure, Figure::Flames(_)) { "flames" } else { "still" };
+        push(page, format_args!("<figure>\n<div class=\"{class}\">{svg}</div>\n"));
         if let Some(data) = data::of(figure) {
             let data = data::embedded(&data);
             push(

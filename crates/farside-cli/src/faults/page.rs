@@ -1,0 +1,56 @@
+//! What was found, as a page: flame graph and table.
+
+use farside_report::report::{Figure, Report, Section, Table};
+
+use super::findings::Findings;
+use super::screen::notes;
+use super::words::{by_access, place, stride};
+use crate::run::grouped;
+
+/// Most sites in the table.
+const MOST: usize = 200;
+
+/// The report.
+pub fn report(findings: &Findings) -> Report {
+    let facts = vec![
+        ("faults".to_owned(), grouped(findings.faults)),
+        ("sites".to_owned(), grouped(findings.sites.len() as u64)),
+        ("sites that cover 95 %".to_owned(), findings.sites_for_most().to_string()),
+    ];
+    let mut sections = Vec::new();
+    if !findings.stacks.stacks.is_empty() {
+        sections.push(Section {
+            id: "flames".to_owned(),
+            title: "Where the faults come from".to_owned(),
+            text: "Each box is a function, as wide as the faults in it and in what it called; the outermost \
+                   ones are at the bottom. On top of each stack is the line that touched memory: blue if it \
+                   read, red if it wrote, yellow if it wrote what had been fetched for reading. Click on a box \
+                   to look closer."
+                .to_owned(),
+            figure: Some(Figure::Flames(findings.stacks.clone())),
+            table: None,
+        });
+    }
+    sections.push(Section {
+        id: "sites".to_owned(),
+        title: "Fault sites".to_owned(),
+        text: notes(findings, MOST).join(". ") + ".",
+        figure: None,
+        table: Some(table(findings)),
+    });
+    Report { title: "Fault sites".to_owned(), subtitle: findings.title.clone(), facts, sections }
+}
+
+fn table(findings: &Findings) -> Table {
+    let columns =
+        ["site", "share", "sum", "faults", "read", "write", "protected", "new", "stride in pages"];
+    let rows = findings.shares().take(MOST).map(|(site, share, sum)| {
+        let mut row = vec![place(site)];
+        row.extend([share, sum].map(|share| format!("{:.1} %", share * 100.0)));
+        row.push(grouped(site.total()));
+        row.extend(by_access(site).map(grouped));
+        row.push(stride(&site.strides));
+        row
+    });
+    Table { columns: columns.map(str::to_owned).to_vec(), rows: rows.collect() }
+}

@@ -1,0 +1,96 @@
+//! What was found, for people.
+
+use std::fmt::Write;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+
+use super::findings::Findings;
+use super::words::{by_access, place, stride};
+use crate::run::grouped;
+
+/// The table, of at most `most` sites, and what is to be said besides.
+pub fn text(findings: &Findings, most: usize) -> String {
+    let mut text = format!("fault sites: {}\n", plain(&findings.title));
+    if findings.faults > 0 {
+        let _ = writeln!(text, "{}", table(findings, most));
+    }
+    for line in notes(findings, most) {
+        let _ = writeln!(text, "  {line}");
+    }
+    text
+}
+
+fn table(findings: &Findings, most: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    let head = ["share", "sum", "faults", "read", "write", "protected", "new", "stride", "site"];
+    table.set_header(head);
+    for (site, share, sum) in findings.shares().take(most) {
+        let mut row = vec![percent(share), percent(sum), grouped(site.total())];
+        row.extend(
+            by_access(site).map(|count| if count == 0 { String::new() } else { grouped(count) }),
+        );
+        row.push(stride(&site.strides));
+        row.push(plain(&place(site)));
+        table.add_row(row);
+    }
+    let columns = head.len() - 1;
+    for column in table.column_iter_mut().take(columns) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// What the table does not say.
+pub fn notes(findings: &Findings, most: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    let (sites, all) = (findings.sites.len(), grouped(findings.faults));
+    notes.push(match findings.faults {
+        0 => "no faults".to_owned(),
+        _ => format!(
+            "{all} faults at {sites} sites; {} of them cover 95 %",
+            findings.sites_for_most()
+        ),
+    });
+    if sites > most {
+        notes.push(format!("{} sites more: --top N shows more of them", sites - most));
+    }
+    let share = |faults: u64| percent(faults as f64 / findings.faults.max(1) as f64);
+    let (unresolved, unseen) = findings.unresolved();
+    if unresolved > unseen {
+        notes.push(format!(
+            "{} of the faults have no source line: their code has no debugging information (-g)",
+            share(unresolved - unseen)
+        ));
+    }
+    if unseen > 0 {
+        notes.push(format!("of {} of the faults the instruction is not known", share(unseen)));
+    }
+    let (samples, cut) = findings.samples;
+    if cut > 0 {
+        notes.push(format!(
+            "{} of {} stacks could not be followed to their beginning",
+            grouped(cut),
+            grouped(samples)
+        ));
+    }
+    if findings.lost > 0 {
+        notes.push(format!("{} events of the kernel were lost", grouped(findings.lost)));
+    }
+    if let Some(reason) = &findings.refused {
+        notes.push(format!(
+            "no callers are known: {reason}; run as root, or set kernel.perf_event_paranoid to 2 or less"
+        ));
+    }
+    notes
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Text without anything that would steer a terminal.
+fn plain(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
+}

@@ -1,0 +1,199 @@
+//! Fault sites: the lines of the program that the faults come from.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use farside_symbols::{Frame, Names, Place};
+use farside_wire::fault_log::Answer;
+
+use super::own_code::is_own;
+use super::tally::{Kind, Leaf, Strides};
+use super::watcher::Watched;
+
+/// A place in the program that is told apart from others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Spot {
+    /// A line of a source file.
+    Line {
+        /// The function.
+        function: String,
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u32,
+    },
+    /// An instruction of a function without debugging information.
+    Instruction {
+        /// The function, or where it begins.
+        function: String,
+        /// The executable file or library.
+        image: String,
+        /// The address in it.
+        address: u64,
+    },
+    /// Code that belongs to no file, as programs make it for themselves.
+    Generated,
+    /// Nobody saw the instruction.
+    Unseen,
+}
+
+/// Where faults come from.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The place.
+    pub spot: Spot,
+    /// The functions, called from there, that touched the memory, if it was not the place itself.
+    pub inside: BTreeSet<String>,
+    /// Faults of each kind.
+    pub counts: BTreeMap<Kind, u64>,
+    /// Distances from one to the next.
+    pub strides: Strides,
+}
+
+impl Site {
+    fn new(spot: Spot) -> Self {
+        let (counts, strides) = (BTreeMap::new(), Strides::default());
+        Self { spot, inside: BTreeSet::new(), counts, strides }
+    }
+
+    /// All its faults.
+    pub fn total(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// The faults of which this is true.
+    pub fn count(&self, is: impl Fn(Kind) -> bool) -> u64 {
+        self.counts.iter().filter(|(kind, _)| is(**kind)).map(|(_, count)| count).sum()
+    }
+}
+
+/// Which faults are of interest.
+pub type Wanted<'a> = &'a dyn Fn(Answer) -> bool;
+
+/// A place and what was called from it.
+type Key = (Spot, Option<String>);
+
+/// Finds the sites of all faults that are `wanted`, those with most first.
+pub fn sites(watched: &Watched, names: &mut Names, wanted: Wanted<'_>) -> Vec<Site> {
+    let callers = callers(watched, names);
+    let mut sites: HashMap<Spot, Site> = HashMap::new();
+    let mut add = |key: &Key, counts: Vec<(Kind, u64)>, strides: &Strides| {
+        let (spot, inside) = key;
+        let site = sites.entry(spot.clone()).or_insert_with(|| Site::new(spot.clone()));
+        site.inside.extend(inside.clone());
+        for (kind, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+            *site.counts.entry(kind).or_default() += count;
+        }
+        site.strides.merge(strides);
+    };
+    for (place, leaf) in &watched.tally.leaves {
+        let wanted: Vec<(Kind, u64)> = wanted_of(leaf, wanted);
+        match place {
+            None => add(&(Spot::Generated, None), wanted, &leaf.strides),
+            Some(place) => match callers.get(place) {
+                Some(shares) => {
+                    for (key, counts) in shared(&wanted, shares) {
+                        add(key, counts, &leaf.strides);
+                    }
+                }
+                None => add(&key_of(&[*place], watched, names), wanted, &leaf.strides),
+            },
+        }
+    }
+    let unseen = watched.tally.unseen.iter().filter(|(kind, _)| wanted(kind.answer));
+    let unseen = unseen.map(|(kind, count)| (*kind, *count)).collect();
+    add(&(Spot::Unseen, None), unseen, &Strides::default());
+    let mut sites: Vec<Site> = sites.into_values().filter(|site| site.total() > 0).collect();
+    sites.sort_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.spot.cmp(&b.spot)));
+    sites
+}
+
+fn wanted_of(leaf: &Leaf, wanted: Wanted<'_>) -> Vec<(Kind, u64)> {
+    let counts = leaf.counts.iter().filter(|(kind, _)| wanted(kind.answer));
+    counts.map(|(kind, count)| (*kind, *count)).collect()
+}
+
+/// How often the samples of each instruction came from which place.
+fn callers(watched: &Watched, names: &mut Names) -> HashMap<Place, BTreeMap<Key, u64>> {
+    let mut callers: HashMap<Place, BTreeMap<Key, u64>> = HashMap::new();
+    for ((stack, _), count) in &watched.tally.stacks {
+        let Some(Some(leaf)) = stack.places.first() else { continue };
+        let known: Vec<Place> = stack.places.iter().map_while(|place| *place).collect();
+        let key = key_of(&known, watched, names);
+        *callers.entry(*leaf).or_default().entry(key).or_default() += count;
+    }
+    callers
+}
+
+/// The place that is the programmer's own among an instruction and its callers, and the function that it called; the
+/// instruction itself if there is none.
+fn key_of(places: &[Place], watched: &Watched, names: &mut Names) -> Key {
+    let mut first: Option<(Frame, Place)> = None;
+    for place in places {
+        let image = watched.images.path(place.image);
+        for frame in names.frames(&watched.images, *place) {
+            if is_own(frame, image) {
+                let inside = first.map(|(frame, _)| frame.function);
+                return (spot_of(frame, *place), inside);
+            }
+            first.get_or_insert_with(|| (frame.clone(), *place));
+        }
+    }
+    match first {
+        Some((frame, place)) => (spot_of(&frame, place), None),
+        None => (Spot::Generated, None),
+    }
+}
+
+fn spot_of(frame: &Frame, place: Place) -> Spot {
+    let function = frame.function.clone();
+    match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => Spot::Line { function, file: file.clone(), line },
+        _ => Spot::Instruction { function, image: frame.image.clone(), address: place.address },
+    }
+}
+
+/// Divides counts by the shares of the places, so that nothing is lost: what does not divide goes to the largest.
+fn shared<'a>(
+    counts: &[(Kind, u64)],
+    shares: &'a BTreeMap<Key, u64>,
+) -> Vec<(&'a Key, Vec<(Kind, u64)>)> {
+    let all: u64 = shares.values().sum();
+    let part = |count: u64, share: u64| {
+        (u128::from(count) * u128::from(share) / u128::from(all.max(1))) as u64
+    };
+    let mut divided: Vec<(&Key, Vec<(Kind, u64)>)> = shares
+        .iter()
+        .map(|(key, share)| {
+            (key, counts.iter().map(|(kind, count)| (*kind, part(*count, *share))).collect())
+        })
+        .collect();
+    let largest = shares.values().enumerate().max_by_key(|(_, share)| **share);
+    let Some((largest, _)) = largest else { return divided };
+    for (number, (_, count)) in counts.iter().enumerate() {
+        let given: u64 = divided.iter().map(|(_, counts)| counts[number].1).sum();
+        divided[largest].1[number].1 += count - given;
+    }
+    divided
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_when_counts_are_shared() {
+        let key = |line| {
+            let (function, file) = ("f".to_owned(), "a.c".to_owned());
+            (Spot::Line { function, file, line }, None)
+        };
+        let shares = BTreeMap::from([(key(1), 1), (key(2), 5), (key(3), 1)]);
+        let kind = |write| Kind { answer: Answer::Demand, write };
+        let counts = [(kind(false), 100), (kind(true), 3)];
+        let divided = shared(&counts, &shares);
+        let of = |number: usize| -> Vec<u64> {
+            divided.iter().map(|(_, counts)| counts[number].1).collect()
+        };
+        assert_eq!(of(0), [14, 72, 14]);
+        assert_eq!(of(1), [0, 3, 0]);
+    }
+}

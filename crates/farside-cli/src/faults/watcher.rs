@@ -1,0 +1,234 @@
+//! Watches where a process faults, in a thread of its own: joins what the process tells of each fault with what the
+//! kernel tells of its instruction.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use farside_os::fault_events::{FaultEvent, FaultEvents};
+use farside_symbols::{Images, Registers, Unwinder};
+use farside_wire::fault_log::{LoggedFault, WORDS};
+use farside_wire::queue;
+
+use super::pending::Pending;
+use super::tally::{Kind, Tally};
+use crate::Failure;
+
+/// Stacks that are looked at in a second, on each processor.
+const STACKS_PER_SECOND: u64 = 1000;
+
+/// How often the mappings of a process are read again, at most, to find code that was not known.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// What the thread is asked for.
+enum Request {
+    /// The process with this id begins, perhaps anew as another program: what it did before is dropped. Answered when
+    /// it is watched.
+    Begin(u32, SyncSender<()>),
+    /// The process has ended.
+    Finish,
+}
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub struct Watched {
+    /// The faults.
+    pub tally: Tally,
+    /// The files that the process executed.
+    pub images: Images,
+    /// Why the kernel told nothing of its faults, if it did not.
+    pub refused: Option<String>,
+}
+
+/// Somebody who watches a process.
+#[derive(Debug)]
+pub struct Watcher {
+    requests: Sender<Request>,
+    thread: JoinHandle<Watched>,
+    file: OwnedFd,
+}
+
+impl Watcher {
+    /// Gets ready to watch.
+    ///
+    /// # Errors
+    /// If there can be no queue or no thread.
+    pub fn new() -> Result<Self, Failure> {
+        let failed =
+            |error: std::io::Error| Failure::own(format!("cannot watch for faults: {error}"));
+        let queue = queue::Receiver::new().map_err(|error| failed(error.into()))?;
+        let file = queue.file().try_clone_to_owned().map_err(failed)?;
+        let (requests, asked) = channel();
+        let body = move || Work::new(queue).run(&asked);
+        let builder = std::thread::Builder::new().name("fault watcher".to_owned());
+        // Signals are for the thread that supervises the program.
+        let mask = farside_os::thread::block_signals();
+        let thread = builder.spawn(body);
+        farside_os::thread::restore_signals(&mask);
+        Ok(Self { requests, thread: thread.map_err(failed)?, file })
+    }
+
+    /// The process to watch, or what it has become, is about to begin; returns what it tells by.
+    pub fn begin(&self, pid: u32) -> BorrowedFd<'_> {
+        let (done, answer) = sync_channel(1);
+        if self.requests.send(Request::Begin(pid, done)).is_ok() {
+            let _ = answer.recv();
+        }
+        self.file.as_fd()
+    }
+
+    /// What was seen of a process that has ended.
+    pub fn finish(self) -> Option<Watched> {
+        let _ = self.requests.send(Request::Finish);
+        self.thread.join().ok()
+    }
+}
+
+struct Work {
+    queue: queue::Receiver,
+    words: Vec<u64>,
+    events: Option<FaultEvents>,
+    pending: Pending,
+    unwinder: Option<Unwinder>,
+    watched: Watched,
+    pid: u32,
+    looked: Instant,
+}
+
+impl Work {
+    fn new(queue: queue::Receiver) -> Self {
+        Self {
+            queue,
+            words: Vec::new(),
+            events: None,
+            pending: Pending::default(),
+            unwinder: None,
+            watched: Watched::default(),
+            pid: 0,
+            looked: Instant::now(),
+        }
+    }
+
+    fn run(mut self, asked: &Receiver<Request>) -> Watched {
+        let mut fruitless = 0;
+        loop {
+            let request = asked.try_recv();
+            // The kernel tells of a fault before the process does, so that what is taken here first is known there.
+            let came = self.queue.take(&mut self.words);
+            self.hear_events();
+            self.hear_process();
+            match request {
+                Ok(Request::Begin(pid, done)) => {
+                    self.begin(pid);
+                    // The supervisor waits for it.
+                    let _ = done.send(());
+                }
+                Ok(Request::Finish) | Err(TryRecvError::Disconnected) if came == 0 => {
+                    return self.watched;
+                }
+                Ok(Request::Finish) | Err(TryRecvError::Disconnected) => {
+                    // Nothing more is put, but more may have been than was taken at once.
+                    while self.queue.take(&mut self.words) > 0 {}
+                    self.hear_events();
+                    self.hear_process();
+                    return self.watched;
+                }
+                Err(TryRecvError::Empty) => {}
+            }
+            fruitless = if came > 0 { 0 } else { fruitless + 1 };
+            if came == 0 {
+                queue::Receiver::rest(fruitless);
+            }
+        }
+    }
+
+    /// Forgets everything, and begins with a process that waits meanwhile.
+    fn begin(&mut self, pid: u32) {
+        self.words.clear();
+        self.pending = Pending::default();
+        self.watched = Watched { images: images_of(pid), ..Watched::default() };
+        (self.unwinder, self.pid) = (None, pid);
+        self.events = match FaultEvents::open(pid, STACKS_PER_SECOND) {
+            Ok(events) => Some(events),
+            Err(error) => {
+                self.watched.refused = Some(error.to_string());
+                None
+            }
+        };
+    }
+
+    fn hear_events(&mut self) {
+        let Self { events, pending, watched, unwinder, .. } = self;
+        let Some(events) = events else { return };
+        events.read(|event| match event {
+            FaultEvent::Fault { thread, address, instruction } => {
+                pending.fault(thread, address, instruction);
+            }
+            FaultEvent::Stack { thread, address, weight, registers, stack } => {
+                let farside_os::fault_events::Registers { instruction, stack: bottom, frame } =
+                    registers;
+                let registers = Registers { instruction, stack: bottom, frame };
+                pending.stack(thread, address, (weight, registers), stack);
+            }
+            FaultEvent::Mapped { pid, address, length, offset, path } if pid == self.pid => {
+                watched.images.map(address, length, offset, path);
+                *unwinder = None;
+            }
+            // A child's, which has faults of its own.
+            FaultEvent::Mapped { .. } => {}
+            FaultEvent::Lost(count) => watched.tally.lost += count,
+        });
+    }
+
+    fn hear_process(&mut self) {
+        let words = std::mem::take(&mut self.words);
+        let (faults, rest) = words.as_chunks::<WORDS>();
+        for fault in faults.iter().filter_map(|words| LoggedFault::decode(*words)) {
+            self.hear(fault);
+        }
+        self.words.extend_from_slice(rest);
+    }
+
+    fn hear(&mut self, fault: LoggedFault) {
+        let kind = Kind { answer: fault.answer, write: fault.write };
+        let met = self.pending.take_fault(fault.thread, fault.page);
+        let instruction = match (met, fault.instruction) {
+            (Some((_, instruction)), _) => instruction,
+            (None, 0) => {
+                self.watched.tally.add_unseen(kind);
+                return;
+            }
+            (None, instruction) => instruction,
+        };
+        let address = met.map_or(fault.page, |(address, _)| address);
+        if self.watched.images.place(instruction).is_none() && self.looked.elapsed() > LOOK_AGAIN {
+            self.look_again();
+        }
+        let place = self.watched.images.place(instruction);
+        self.watched.tally.add(place, kind, fault.thread, address);
+        if let Some(sampled) = self.pending.take_stack(fault.thread, fault.page) {
+            let images = &self.watched.images;
+            let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(images));
+            let callers = unwinder.callers(images, sampled.registers, &sampled.bytes);
+            self.watched.tally.add_stack(callers, kind, sampled.weight);
+            self.pending.give_back(sampled.bytes);
+        }
+    }
+
+    /// Looks for code that was mapped unseen.
+    fn look_again(&mut self) {
+        self.looked = Instant::now();
+        if self.events.is_none()
+            && let Ok(images) = Images::of_process(self.pid)
+        {
+            self.watched.images.learn(images);
+            self.unwinder = None;
+        }
+    }
+}
+
+/// The files that a process executes. One that cannot be looked at executes unknown code.
+fn images_of(pid: u32) -> Images {
+    Images::of_process(pid).unwrap_or_default()
+}

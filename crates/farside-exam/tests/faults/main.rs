@@ -1,0 +1,328 @@
+//! Where faults come from (`farside faults`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use farside_exam::{compile_with, farside, has_program, skipped, source};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Megabytes that the program uses, and its local memory.
+const MEGABYTES: &str = "16";
+const LOCAL: &str = "4M";
+
+/// Pages of the program's memory.
+const PAGES: u64 = 16 * 256;
+
+/// A folder with a compiled program.
+struct Place {
+    directory: TempDir,
+    program: PathBuf,
+}
+
+impl Place {
+    fn new(test: &str, name: &str, flags: &[&str]) -> Option<Self> {
+        if !has_program(test, "gcc", "gcc") {
+            return None;
+        }
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let program = directory.path().join("program");
+        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
+        let mut command = Command::new("gcc");
+        command.args(["-std=gnu99", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]).arg(include);
+        compile_with(command.args(flags).arg(source(name)).arg("-o").arg(&program));
+        Some(Self { directory, program })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn plain(&self, arguments: &[&str]) -> Vec<u8> {
+        let output = Command::new(&self.program).args(arguments).output().expect("it starts");
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        output.stdout
+    }
+
+    /// Runs `farside faults` and insists that the program prints what it prints without.
+    fn run(&self, options: &[&str], arguments: &[&str]) -> Found {
+        self.run_by(Command::new(farside()), options, arguments)
+    }
+
+    fn run_by(&self, mut command: Command, options: &[&str], arguments: &[&str]) -> Found {
+        let (found, stats) = (self.path("found.json"), self.path("stats.json"));
+        command.env("FARSIDE_STATS", &stats).args(["faults", "--local", LOCAL, "--json", "-o"]);
+        command.arg(&found).args(options).arg("--").arg(&self.program).args(arguments);
+        let output = command.output().expect("farside starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {errors}");
+        assert_eq!(output.stdout, self.plain(arguments), "{errors}");
+        let read = |path| {
+            let text = fs::read_to_string(path).expect("it was written");
+            serde_json::from_str(&text).expect("valid JSON")
+        };
+        Found { json: read(&found), counters: read(&stats) }
+    }
+}
+
+/// What was found, and what was counted.
+struct Found {
+    json: Value,
+    counters: Value,
+}
+
+impl Found {
+    fn number(&self, name: &str) -> u64 {
+        self.json[name].as_u64().unwrap_or_else(|| panic!("no {name} in {}", self.json))
+    }
+
+    fn counter(&self, name: &str) -> u64 {
+        self.counters["counters"][name].as_u64().unwrap_or_else(|| panic!("no counter {name}"))
+    }
+
+    fn sites(&self) -> &[Value] {
+        self.json["sites"].as_array().expect("sites")
+    }
+
+    /// Faults that were answered in this way, at sites of which this is true.
+    fn faults(&self, answer: &str, is: impl Fn(&Value) -> bool) -> u64 {
+        let kinds = self.sites().iter().filter(|site| is(site));
+        let kinds = kinds.flat_map(|site| site["kinds"].as_array().expect("kinds"));
+        let its = kinds.filter(|kind| kind["answer"] == answer);
+        its.map(|kind| kind["faults"].as_u64().expect("a number")).sum()
+    }
+
+    /// The site at the line of `sites.c` with this name.
+    fn site(&self, name: &str) -> &Value {
+        let line = lines_of_sites()[name];
+        let at = |site: &&Value| {
+            site["line"] == line
+                && site["file"].as_str().is_some_and(|file| file.ends_with("sites.c"))
+        };
+        self.sites().iter().find(at).unwrap_or_else(|| panic!("no {name} at {line}: {}", self.json))
+    }
+}
+
+/// The lines of `sites.c` that are marked, by name.
+fn lines_of_sites() -> BTreeMap<String, u64> {
+    let text = fs::read_to_string(source("sites.c")).expect("the source");
+    let named = text.lines().zip(1..).filter_map(|(line, number)| {
+        let name = line.split_once("/* SITE ")?.1.split_once(' ')?.0;
+        Some((name.to_owned(), number))
+    });
+    named.collect()
+}
+
+/// Whether the kernel tells of faults here; says so if not.
+fn has_events(test: &str) -> bool {
+    match farside_os::fault_events::allowed() {
+        Ok(true) => true,
+        Ok(false) => {
+            skipped(test, "faults in system calls may not be looked at");
+            false
+        }
+        Err(error) => {
+            skipped(test, &error.to_string());
+            false
+        }
+    }
+}
+
+/// All that is counted is found, and known.
+fn complete(found: &Found) {
+    for (answer, counter) in
+        [("demand", "demand_faults"), ("late", "late_hits"), ("first-touch", "first_touch_faults")]
+    {
+        // Those of the child are counted, too.
+        let all = found.faults(answer, |_| true);
+        let counted = found.counter(counter);
+        assert!(all <= counted && counted <= all + PAGES, "{answer}: {all} of {counted}");
+    }
+    let (all, unseen) = (found.number("faults"), found.number("unseen"));
+    assert!(unseen * 200 < all && found.number("lost_events") == 0, "{}", found.json);
+}
+
+#[test]
+fn lines_are_found_however_a_program_is_compiled() {
+    let test = "lines_are_found_however_a_program_is_compiled";
+    if !has_events(test) {
+        return;
+    }
+    for flags in [
+        &["-g", "-O2"][..],
+        &["-g", "-O0", "-fno-omit-frame-pointer"],
+        &["-g", "-O2", "-fomit-frame-pointer", "-no-pie", "-fno-pie"],
+    ] {
+        let Some(place) = Place::new(test, "sites.c", flags) else { return };
+        let file = place.path("file");
+        fs::write(&file, [7; 64]).expect("a file");
+        let found = place.run(&[], &[MEGABYTES, file.to_str().expect("a name")]);
+        complete(&found);
+        let demand = |name: &str| {
+            let line = lines_of_sites()[name];
+            found.faults("demand", |site| site["line"] == line)
+        };
+        let stride = |name: &str| found.site(name)["stride"]["pages"].as_i64();
+        // Twice: once in a thread.
+        let most = |pages: u64| pages / 4 * 3..=pages;
+        assert!(most(2 * PAGES).contains(&demand("forwards")), "{flags:?}: {}", found.json);
+        assert!(most(PAGES).contains(&demand("backwards")), "{flags:?}: {}", found.json);
+        assert_eq!((stride("forwards"), stride("backwards")), (Some(1), Some(-1)));
+        assert!(demand("scattered") > 2000, "{flags:?}: {}", found.json);
+        assert!(most(PAGES).contains(&demand("looked")), "{flags:?}: {}", found.json);
+        assert!(most(PAGES).contains(&demand("copied")), "{flags:?}: {}", found.json);
+        assert!(found.site("copied")["inside"].to_string().contains("mem"), "{}", found.json);
+        assert!(most(PAGES).contains(&demand("received")), "{flags:?}: {}", found.json);
+        let line = lines_of_sites()["changed"];
+        let protection = found.faults("protection", |site| site["line"] == line);
+        assert!(protection > 0 && demand("changed") < 100, "{flags:?}: {}", found.json);
+        let fill = lines_of_sites()["fill"];
+        assert!(found.faults("first-touch", |site| site["line"] == fill) > 50, "{}", found.json);
+        assert!(found.number("sites_for_95_percent") <= lines_of_sites().len() as u64);
+    }
+}
+
+#[test]
+fn programs_without_symbols_have_sites_too() {
+    let test = "programs_without_symbols_have_sites_too";
+    if !has_events(test) {
+        return;
+    }
+    let Some(place) = Place::new(test, "sites.c", &["-O2", "-s"]) else { return };
+    let found = place.run(&[], &[MEGABYTES]);
+    complete(&found);
+    let ours = |site: &Value| site["image"] == "program";
+    let all = found.faults("demand", |_| true);
+    assert!(found.faults("demand", ours) * 100 > all * 99, "{}", found.json);
+    let addresses: Vec<_> = found.sites().iter().filter(|site| ours(site)).collect();
+    assert!((5..30).contains(&addresses.len()), "{}", found.json);
+    assert!(found.number("incomplete_stacks") * 10 < found.number("stacks"), "{}", found.json);
+}
+
+#[test]
+fn without_events_instructions_are_looked_up() {
+    let test = "without_events_instructions_are_looked_up";
+    let Some(place) = Place::new(test, "sites.c", &["-g", "-O2"]) else { return };
+    let Some(wrapper) = Place::new(test, "refused.c", &["-O2"]) else { return };
+    let mut command = Command::new(&wrapper.program);
+    command.arg(farside());
+    let found = place.run_by(command, &[], &[MEGABYTES]);
+    complete(&found);
+    assert!(
+        found.json["refused"].as_str().is_some_and(|reason| reason.contains("perf_event_open"))
+    );
+    assert_eq!(found.number("stacks"), 0);
+    let line = lines_of_sites()["backwards"];
+    assert!(found.faults("demand", |site| site["line"] == line) > PAGES / 2, "{}", found.json);
+}
+
+#[test]
+fn what_is_hinted_is_not_shown() {
+    let test = "what_is_hinted_is_not_shown";
+    if !has_events(test) {
+        return;
+    }
+    let Some(place) = Place::new(test, "hints.c", &["-g", "-O2"]) else { return };
+    let found = place.run(&["--kinds", "demand,late"], &[MEGABYTES, "written"]);
+    let hinted =
+        |site: &Value| ["written", "forwards"].iter().any(|name| site["function"] == **name);
+    assert!(found.counter("hinted_pages") > PAGES / 2);
+    let faults = found.faults("demand", hinted) + found.faults("late", hinted);
+    assert!(faults < 20, "{faults}: {}", found.json);
+}
+
+#[test]
+fn stacks_are_written_in_all_formats() {
+    let test = "stacks_are_written_in_all_formats";
+    if !has_events(test) {
+        return;
+    }
+    let Some(place) = Place::new(test, "sites.c", &["-g", "-O2"]) else { return };
+    let names = ["page.html", "stacks.txt", "stacks.json", "stacks.pb.gz"];
+    let files = names.map(|name| place.path(name));
+    let options = ["--html", "--folded", "--speedscope", "--pprof"];
+    let options: Vec<&str> = options
+        .iter()
+        .zip(&files)
+        .flat_map(|(option, file)| [*option, file.to_str().expect("a name")])
+        .collect();
+    let found = place.run(&options, &[MEGABYTES]);
+    let all = found.number("faults");
+    let [page, folded, speedscope, pprof] = files.map(|file| fs::read(file).expect("written"));
+    let folded = String::from_utf8(folded).expect("text");
+    let counts = folded.lines().map(|line| {
+        let (stack, count) = line.rsplit_once(' ').expect("a count");
+        (stack, count.parse::<u64>().expect("a number"))
+    });
+    assert_eq!(counts.clone().map(|(_, count)| count).sum::<u64>(), all);
+    let forwards: Vec<_> = counts.filter(|(stack, _)| stack.contains(";forwards;")).collect();
+    let called = |caller: &str| {
+        let its = forwards.iter().filter(|(stack, _)| stack.contains(caller));
+        its.map(|(_, count)| count).sum::<u64>()
+    };
+    // Once in the first thread, once in another.
+    assert!(called("main;forwards") > PAGES / 4, "{folded}");
+    assert!(called("thread;forwards") > PAGES / 4, "{folded}");
+    assert!(folded.contains("[read]") && folded.contains("[write]"), "{folded}");
+    assert!(folded.contains("[protection]"), "{folded}");
+    let speedscope: Value = serde_json::from_slice(&speedscope).expect("valid JSON");
+    assert_eq!(speedscope["profiles"][0]["endValue"].as_u64(), Some(all));
+    assert_eq!(pprof[..2], [0x1f, 0x8b]);
+    let page = String::from_utf8(page).expect("text");
+    assert!(page.contains("<svg") && page.contains("forwards") && page.contains("sites.c"));
+    for outside in ["src=", "href=\"http", "@import"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn a_program_that_is_executed_later_is_the_one_that_is_watched() {
+    let test = "a_program_that_is_executed_later_is_the_one_that_is_watched";
+    if !has_events(test) {
+        return;
+    }
+    let Some(place) = Place::new(test, "sites.c", &["-g", "-O2"]) else { return };
+    let found = place.path("found.json");
+    let mut command = Command::new(farside());
+    command.args(["faults", "--local", LOCAL, "--json", "--output"]).arg(&found);
+    command.args(["--", "sh", "-c", "exec \"$0\" 16"]).arg(&place.program);
+    let output = command.output().expect("farside starts");
+    assert!(output.status.success(), "{output:?}");
+    let json = serde_json::from_slice(&fs::read(found).expect("written")).expect("valid JSON");
+    let found = Found { json, counters: Value::Null };
+    assert!(found.site("backwards")["faults"].as_u64() > Some(PAGES / 2), "{}", found.json);
+}
+
+#[test]
+fn programs_keep_their_exit_code() {
+    let output = Command::new(farside())
+        .args(["faults", "--local", LOCAL, "-q", "--", "sh", "-c", "echo out; exit 7"])
+        .output()
+        .expect("farside starts");
+    assert_eq!(output.status.code(), Some(7), "{output:?}");
+    assert_eq!(output.stdout, b"out\n");
+}
+
+fn refused(arguments: &[&str]) -> (Option<i32>, String) {
+    let output: Output =
+        Command::new(farside()).arg("faults").args(arguments).output().expect("farside starts");
+    assert_eq!(output.stdout, b"");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_anything_starts() {
+    for (arguments, code, word) in [
+        (&["--kinds", "sorrow", "--", "true"][..], 2, "sorrow"),
+        (&["--html", "/nowhere/at/all.html", "--", "true"], 2, "/nowhere/at/all.html"),
+        (&["--local", "much", "--", "true"], 2, "much"),
+        (&["--", "no-such-program"], 127, "no-such-program"),
+        (&[], 2, "PROGRAM"),
+    ] {
+        let (status, errors) = refused(arguments);
+        assert_eq!(status, Some(code), "{arguments:?}: {errors}");
+        assert!(errors.contains(word) && errors.lines().count() <= 2, "{arguments:?}: {errors}");
+    }
+}
