@@ -182,15 +182,24 @@ mod tests {
 
     #[test]
     fn what_is_mapped_later_hides_what_was_there() {
-        let exe = std::env::current_exe().expect("a program");
-        let path = exe.as_os_str().as_bytes();
-        let mut images = Images::of_process(std::process::id()).expect("own mappings");
+        let text = std::fs::read("/proc/self/maps").expect("own mappings");
         let here = what_is_mapped_later_hides_what_was_there as *const () as u64;
+        let lines = text.split(|byte| *byte == b'\n').filter_map(Line::read);
+        let line = { lines }.find(|line| (line.start..line.end).contains(&here)).expect("own code");
+        let mut images = Images::of_process(std::process::id()).expect("own mappings");
         let place = images.place(here).expect("own code");
-        assert_eq!(images.path(place.image), exe);
+        assert_eq!(images.path(place.image).as_os_str().as_bytes(), line.path);
         assert!(!images.map(here - 100, 4096, 0, b"[anonymous]"));
         assert_eq!(images.place(here), None);
-        assert!(images.map(here, 4096, 0, path));
+        assert!(images.map(here, 4096, line.offset, line.path));
         assert_eq!(images.place(here).map(|place| place.image), Some(place.image));
+        assert_eq!(
+            images
+                .all()
+                .iter()
+                .filter(|image| image.path.as_os_str().as_bytes() == line.path)
+                .count(),
+            1
+        );
     }
 }
