@@ -63,6 +63,24 @@ __attribute__((noinline)) static void copied(uint64_t *memory) {
     }
 }
 
+/* Follows pointers, from page to page. */
+__attribute__((noinline)) static uint64_t chased(uint64_t *memory) {
+    uint64_t sum = 0, pages = words / WORDS;
+    for (uint64_t page = 0; page < pages; page++) {
+        /* A generator of numbers whose period is their number, a power of two. */
+        uint64_t next = (page * 1664525 + 1013904223) % pages;
+        *(uint64_t **)&memory[page * WORDS] = &memory[next * WORDS]; /* SITE linked */
+    }
+    uint64_t *node = memory;
+    for (uint64_t i = 0; i < pages; i++) {
+        sum = sum * 3 + node[9]; /* SITE chased */
+        node = *(uint64_t **)node;
+    }
+    /* What is read later must not depend on where it lies. */
+    for (uint64_t page = 0; page < pages; page++) memory[page * WORDS] = page;
+    return sum;
+}
+
 /* Goes into the kernel. */
 __attribute__((noinline)) static void received(uint64_t *memory, const char *path) {
     int file = open(path, O_RDONLY);
@@ -87,6 +105,7 @@ int main(int argc, char **argv) {
     scattered(memory);
     sum += changed(memory);
     copied(memory);
+    sum += chased(memory);
     if (argc > 2) received(memory, argv[2]);
     pthread_t other;
     void *result;

@@ -34,11 +34,11 @@ fn each_fault_is_told_with_its_instruction_and_some_with_the_stack() {
     let (mut pages, mut stacks) = (Vec::new(), 0);
     let of_touch = |instruction: u64| instruction.abs_diff(touch as *const () as u64) < 4096;
     events.read(|event| match event {
-        FaultEvent::Fault { thread, address, instruction }
+        FaultEvent::Fault { thread, address, registers }
             if (at..at + PAGES * PAGE).contains(&(address as usize)) =>
         {
             assert_eq!(thread, id);
-            assert!(of_touch(instruction), "{instruction:x}");
+            assert!(of_touch(registers.instruction), "{registers:x?}");
             pages.push(address as usize);
         }
         FaultEvent::Stack { thread, address, weight, registers, stack }

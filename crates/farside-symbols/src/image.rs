@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use framehop::ExplicitModuleSectionInfo;
 use gimli::{BaseAddresses, EhFrame, LittleEndian, UnwindSection};
-use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef, SegmentFlags};
+use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef, SectionKind, SegmentFlags};
 
 /// Bytes that are mapped at least.
 const PAGE: u64 = 4096;
@@ -93,6 +93,21 @@ impl Image {
             debug_frame: self.debug_frame.clone(),
             ..Default::default()
         }
+    }
+
+    /// Up to `most` bytes of code from this address of the file on.
+    pub fn code(&self, address: u64, most: usize) -> Option<Vec<u8>> {
+        let cache = ReadCache::new(File::open(&self.path).ok()?);
+        let file = object::File::parse(&cache).ok()?;
+        let holds = |section: &object::Section<'_, '_, _>| {
+            let start = section.address();
+            section.kind() == SectionKind::Text
+                && (start..start + section.size()).contains(&address)
+        };
+        let section = file.sections().find(holds)?;
+        let left = section.address() + section.size() - address;
+        let bytes = section.data_range(address, left.min(most as u64)).ok()??;
+        Some(bytes.to_vec())
     }
 
     /// Where the function begins that holds this address of the file, as the tables for unwinding tell; programs without

@@ -7,6 +7,7 @@
 mod image;
 mod images;
 mod names;
+mod pointers;
 mod unwind;
 
 pub use images::{Images, Place};

@@ -3,8 +3,10 @@
 use farside_report::stacks::FaultStacks;
 use farside_symbols::Names;
 
+use super::samples::Samples;
 use super::sites::{Site, Spot, Wanted, sites};
 use super::stacks::stacks;
+use super::suggest::{Suggestion, Surroundings, suggest};
 use super::watcher::Watched;
 
 /// The share of all faults that a few sites are to cover.
@@ -17,6 +19,8 @@ pub struct Findings {
     pub title: String,
     /// The sites, those with most faults first.
     pub sites: Vec<Site>,
+    /// The hints that each deserves; none if its code is not known.
+    pub suggestions: Vec<Vec<Suggestion>>,
     /// The stacks.
     pub stacks: FaultStacks,
     /// All faults of interest.
@@ -30,15 +34,23 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Puts together what was seen, of the faults that are `wanted`.
-    pub fn new(watched: &Watched, wanted: Wanted<'_>, title: String) -> Self {
+    /// Puts together what was seen, of the faults that are `wanted`, in a run with at most so many pages at once.
+    pub fn new(watched: &Watched, wanted: Wanted<'_>, title: String, local_pages: u64) -> Self {
         let mut names = Names::default();
-        let sites = sites(watched, &mut names, wanted);
-        let stacks = stacks(watched, &mut names, wanted, &title);
+        let samples = Samples::new(watched);
+        let sites = sites(watched, &samples, &mut names, wanted);
+        let around = Surroundings::new(&sites, local_pages);
+        let hints = |site: &Site| match site.busiest {
+            Some((place, _)) => suggest(site, watched.images.follows_pointers(place), around),
+            None => Vec::new(),
+        };
+        let suggestions = sites.iter().map(hints).collect();
+        let stacks = stacks(watched, &samples, &mut names, wanted, &title);
         Self {
             title,
             faults: sites.iter().map(Site::total).sum(),
             sites,
+            suggestions,
             stacks,
             samples: (watched.tally.samples, watched.tally.incomplete),
             lost: watched.tally.lost,
@@ -62,6 +74,12 @@ impl Findings {
             self.sites.iter().filter(|site| is(&site.spot)).map(Site::total).sum()
         };
         (of(|spot| !matches!(spot, Spot::Line { .. })), of(|spot| *spot == Spot::Unseen))
+    }
+
+    /// The sites that cover 95 % of all faults, with the hints they deserve.
+    pub fn suggested(&self) -> impl Iterator<Item = (&Site, &[Suggestion])> {
+        let few = self.sites.iter().zip(&self.suggestions).take(self.sites_for_most());
+        few.map(|(site, hints)| (site, &hints[..])).filter(|(_, hints)| !hints.is_empty())
     }
 
     /// The share of the site among all faults, and of it and all before it.

@@ -10,14 +10,17 @@ const VERSION: u32 = 1;
 
 /// Everything but the stacks.
 pub fn of(findings: &Findings) -> Value {
-    let sites = findings.shares().map(|(site, share, sum)| {
+    let sites = findings.shares().zip(&findings.suggestions).map(|((site, share, sum), hints)| {
         let mut object = spot(&site.spot);
         object.insert("inside".to_owned(), json!(site.inside));
         object.insert("faults".to_owned(), json!(site.total()));
         object.insert("share".to_owned(), json!(share));
         object.insert("cumulative_share".to_owned(), json!(sum));
         object.insert("kinds".to_owned(), json!(kinds(site)));
-        if let Some((pages, share)) = site.strides.most_frequent() {
+        let hints =
+            hints.iter().map(|hint| json!({ "call": hint.call(), "reason": hint.reason() }));
+        object.insert("hints".to_owned(), hints.collect());
+        if let Some((pages, share)) = site.pattern().stride() {
             object.insert("stride".to_owned(), json!({ "pages": pages, "share": share }));
         }
         Value::Object(object)

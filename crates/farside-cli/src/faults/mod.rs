@@ -4,10 +4,13 @@ mod findings;
 mod json;
 mod own_code;
 mod page;
+mod pattern;
 mod pending;
+mod samples;
 mod screen;
 mod sites;
 mod stacks;
+mod suggest;
 mod tally;
 mod watcher;
 mod words;
@@ -19,6 +22,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use farside_os::fault_events;
+use farside_os::memory::PAGE;
 use farside_pager::LogFaults;
 use farside_wire::fault_log::Answer;
 
@@ -168,11 +172,12 @@ pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, Failure> {
         run::writable(file)?;
     }
     let watcher = Watcher::new()?;
-    run::run_watched(&options, &arguments.command, watcher, |watched| {
+    run::run_watched(&options, &arguments.command, watcher, |watched, report| {
         let words = arguments.command.iter().map(|word| word.to_string_lossy());
         let title = words.collect::<Vec<_>>().join(" ");
         let wanted = |answer| arguments.wanted(answer);
-        let findings = Findings::new(&watched, &wanted, title);
+        let local = report.counter("resident_peak_bytes") / PAGE as u64;
+        let findings = Findings::new(&watched, &wanted, title, local);
         if let Err(problem) = show(arguments, &findings) {
             run::complain(&problem);
         }

@@ -4,6 +4,7 @@ use farside_report::report::{Figure, Report, Section, Table};
 
 use super::findings::Findings;
 use super::screen::notes;
+use super::suggest::Suggestion;
 use super::words::{by_access, place, stride};
 use crate::run::grouped;
 
@@ -42,14 +43,26 @@ pub fn report(findings: &Findings) -> Report {
 }
 
 fn table(findings: &Findings) -> Table {
-    let columns =
-        ["site", "share", "sum", "faults", "read", "write", "protected", "new", "stride in pages"];
-    let rows = findings.shares().take(MOST).map(|(site, share, sum)| {
+    let columns = [
+        "site",
+        "share",
+        "sum",
+        "faults",
+        "read",
+        "write",
+        "protected",
+        "new",
+        "stride in pages",
+        "hint",
+    ];
+    let rows = findings.shares().zip(&findings.suggestions).take(MOST);
+    let rows = rows.map(|((site, share, sum), hints)| {
         let mut row = vec![place(site)];
         row.extend([share, sum].map(|share| format!("{:.1} %", share * 100.0)));
         row.push(grouped(site.total()));
         row.extend(by_access(site).map(grouped));
-        row.push(stride(&site.strides));
+        row.push(stride(&site.pattern()));
+        row.push(hints.iter().map(Suggestion::call).collect::<Vec<_>>().join("; "));
         row
     });
     Table { columns: columns.map(str::to_owned).to_vec(), rows: rows.collect() }

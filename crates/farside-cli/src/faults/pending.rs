@@ -29,12 +29,22 @@ pub struct Sampled {
     pub bytes: Vec<u8>,
 }
 
+/// A fault.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// The address.
+    pub address: u64,
+    /// The instruction.
+    pub instruction: u64,
+    /// The stack pointer.
+    pub stack: u64,
+}
+
 #[derive(Debug, Default)]
 struct Thread {
     /// The one that was answered last.
-    answered: Option<(u64, u64)>,
-    /// Addresses and instructions.
-    faults: VecDeque<(u64, u64)>,
+    answered: Option<Touched>,
+    faults: VecDeque<Touched>,
     stacks: VecDeque<(u64, Sampled)>,
 }
 
@@ -51,12 +61,12 @@ fn page_of(address: u64) -> u64 {
 
 impl Pending {
     /// A thread faulted.
-    pub fn fault(&mut self, thread: u32, address: u64, instruction: u64) {
+    pub fn fault(&mut self, thread: u32, touched: Touched) {
         let faults = &mut self.threads.entry(thread).or_default().faults;
         if faults.len() == MOST_FAULTS {
             faults.pop_front();
         }
-        faults.push_back((address, instruction));
+        faults.push_back(touched);
     }
 
     /// The stack of a thread that faulted.
@@ -78,11 +88,11 @@ impl Pending {
         }
     }
 
-    /// Address and instruction of the oldest fault of a thread on this page. One whose page had to be opened for writing
+    /// The oldest fault of a thread on this page. One whose page had to be opened for writing
     /// as well, or was lost before the instruction went on, is answered again without being told again.
-    pub fn take_fault(&mut self, thread: u32, page: u64) -> Option<(u64, u64)> {
+    pub fn take_fault(&mut self, thread: u32, page: u64) -> Option<Touched> {
         let Thread { faults, answered, .. } = self.threads.get_mut(&thread)?;
-        let of_page = |(address, _): &(u64, u64)| page_of(*address) == page;
+        let of_page = |touched: &Touched| page_of(touched.address) == page;
         match faults.iter().position(of_page) {
             Some(index) => {
                 *answered = faults.remove(index);
@@ -118,18 +128,22 @@ mod tests {
 
     const SIZE: u64 = PAGE as u64;
 
+    fn touched(address: u64, instruction: u64) -> Touched {
+        Touched { address, instruction, stack: 0 }
+    }
+
     #[test]
     fn faults_are_found_by_thread_and_page_whatever_came_between() {
         let mut pending = Pending::default();
         for i in 0..1000 {
             // Memory that is not far, and memory that is.
-            pending.fault(1, 1 << 40, 7);
-            pending.fault(1, i * SIZE + 8, i);
-            pending.fault(2, i * SIZE + 16, 5000 + i);
+            pending.fault(1, touched(1 << 40, 7));
+            pending.fault(1, touched(i * SIZE + 8, i));
+            pending.fault(2, touched(i * SIZE + 16, 5000 + i));
         }
         for i in 0..1000 {
-            assert_eq!(pending.take_fault(1, i * SIZE), Some((i * SIZE + 8, i)));
-            assert_eq!(pending.take_fault(2, i * SIZE), Some((i * SIZE + 16, 5000 + i)));
+            assert_eq!(pending.take_fault(1, i * SIZE), Some(touched(i * SIZE + 8, i)));
+            assert_eq!(pending.take_fault(2, i * SIZE), Some(touched(i * SIZE + 16, 5000 + i)));
         }
         assert_eq!(pending.take_fault(1, 5 * SIZE), None);
         assert_eq!(pending.take_fault(3, 0), None);
@@ -138,9 +152,9 @@ mod tests {
     #[test]
     fn two_handlers_may_tell_in_any_order_and_of_one_fault_twice() {
         let mut pending = Pending::default();
-        (0..4).for_each(|i| pending.fault(1, i * SIZE, i));
+        (0..4).for_each(|i| pending.fault(1, touched(i * SIZE, i)));
         for i in [1, 0, 3, 3, 2] {
-            assert_eq!(pending.take_fault(1, i * SIZE), Some((i * SIZE, i)));
+            assert_eq!(pending.take_fault(1, i * SIZE), Some(touched(i * SIZE, i)));
         }
     }
 

@@ -6,7 +6,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 
 use super::findings::Findings;
-use super::words::{by_access, place, stride};
+use super::words::{by_access, place, source_line, stride};
 use crate::run::grouped;
 
 /// The table, of at most `most` sites, and what is to be said besides.
@@ -17,6 +17,21 @@ pub fn text(findings: &Findings, most: usize) -> String {
     }
     for line in notes(findings, most) {
         let _ = writeln!(text, "  {line}");
+    }
+    let suggested: Vec<_> = findings.suggested().take(most).collect();
+    if !suggested.is_empty() {
+        text.push_str(
+            "  hints that they deserve, with <farside.h>; ADDRESS is what the line uses:\n",
+        );
+    }
+    for (site, hints) in suggested {
+        let _ = writeln!(text, "  {}", plain(&place(site)));
+        if let Some(line) = source_line(site) {
+            let _ = writeln!(text, "      {}", plain(line.trim()));
+        }
+        for hint in hints {
+            let _ = writeln!(text, "      {};    /* {} */", hint.call(), hint.reason());
+        }
     }
     text
 }
@@ -31,7 +46,7 @@ fn table(findings: &Findings, most: usize) -> Table {
         row.extend(
             by_access(site).map(|count| if count == 0 { String::new() } else { grouped(count) }),
         );
-        row.push(stride(&site.strides));
+        row.push(stride(&site.pattern()));
         row.push(plain(&place(site)));
         table.add_row(row);
     }

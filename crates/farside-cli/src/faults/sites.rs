@@ -6,7 +6,9 @@ use farside_symbols::{Frame, Names, Place};
 use farside_wire::fault_log::Answer;
 
 use super::own_code::is_own;
-use super::tally::{Kind, Leaf, Strides};
+use super::pattern::Pattern;
+use super::samples::Samples;
+use super::tally::{Kind, Leaf, Stream};
 use super::watcher::Watched;
 
 /// A place in the program that is told apart from others.
@@ -45,19 +47,32 @@ pub struct Site {
     pub inside: BTreeSet<String>,
     /// Faults of each kind.
     pub counts: BTreeMap<Kind, u64>,
-    /// Distances from one to the next.
-    pub strides: Strides,
+    /// Where it read, and where it wrote, one after the other.
+    pub patterns: [Pattern; 2],
+    /// The instruction with most of them, and how many.
+    pub busiest: Option<(Place, u64)>,
 }
 
 impl Site {
-    fn new(spot: Spot) -> Self {
-        let (counts, strides) = (BTreeMap::new(), Strides::default());
-        Self { spot, inside: BTreeSet::new(), counts, strides }
+    /// A place without faults so far.
+    pub fn new(spot: Spot) -> Self {
+        Self {
+            spot,
+            inside: BTreeSet::new(),
+            counts: BTreeMap::new(),
+            patterns: Default::default(),
+            busiest: None,
+        }
     }
 
     /// All its faults.
     pub fn total(&self) -> u64 {
         self.counts.values().sum()
+    }
+
+    /// All it touched.
+    pub fn pattern(&self) -> Pattern {
+        self.patterns[0].clone().with(&self.patterns[1])
     }
 
     /// The faults of which this is true.
@@ -73,35 +88,44 @@ pub type Wanted<'a> = &'a dyn Fn(Answer) -> bool;
 type Key = (Spot, Option<String>);
 
 /// Finds the sites of all faults that are `wanted`, those with most first.
-pub fn sites(watched: &Watched, names: &mut Names, wanted: Wanted<'_>) -> Vec<Site> {
-    let callers = callers(watched, names);
+pub fn sites(
+    watched: &Watched,
+    samples: &Samples<'_>,
+    names: &mut Names,
+    wanted: Wanted<'_>,
+) -> Vec<Site> {
     let mut sites: HashMap<Spot, Site> = HashMap::new();
-    let mut add = |key: &Key, counts: Vec<(Kind, u64)>, strides: &Strides| {
-        let (spot, inside) = key;
-        let site = sites.entry(spot.clone()).or_insert_with(|| Site::new(spot.clone()));
-        site.inside.extend(inside.clone());
-        for (kind, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
-            *site.counts.entry(kind).or_default() += count;
-        }
-        site.strides.merge(strides);
-    };
-    for (place, leaf) in &watched.tally.leaves {
-        let wanted: Vec<(Kind, u64)> = wanted_of(leaf, wanted);
-        match place {
-            None => add(&(Spot::Generated, None), wanted, &leaf.strides),
-            Some(place) => match callers.get(place) {
-                Some(shares) => {
-                    for (key, counts) in shared(&wanted, shares) {
-                        add(key, counts, &leaf.strides);
-                    }
-                }
-                None => add(&key_of(&[*place], watched, names), wanted, &leaf.strides),
-            },
+    let mut add =
+        |key: &Key, counts: Vec<(Kind, u64)>, place: Option<Place>, patterns: &[Pattern; 2]| {
+            let (spot, inside) = key;
+            let site = sites.entry(spot.clone()).or_insert_with(|| Site::new(spot.clone()));
+            site.inside.extend(inside.clone());
+            let faults = counts.iter().map(|(_, count)| count).sum();
+            let busiest = place.map(|place| (place, faults));
+            if busiest.map(|(_, faults)| faults) > site.busiest.map(|(_, faults)| faults) {
+                site.busiest = busiest;
+            }
+            for (kind, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+                *site.counts.entry(kind).or_default() += count;
+            }
+            for (ours, theirs) in site.patterns.iter_mut().zip(patterns) {
+                *ours = std::mem::take(ours).with(theirs);
+            }
+        };
+    for (stream, leaf) in &watched.tally.leaves {
+        let counts: Vec<(Kind, u64)> = wanted_of(leaf, wanted);
+        let Some(place) = stream.place else {
+            add(&(Spot::Generated, None), counts, None, &leaf.patterns);
+            continue;
+        };
+        let shares = callers(samples, *stream, place, watched, names);
+        for (key, counts) in shared(&counts, &shares) {
+            add(key, counts, Some(place), &leaf.patterns);
         }
     }
     let unseen = watched.tally.unseen.iter().filter(|(kind, _)| wanted(kind.answer));
     let unseen = unseen.map(|(kind, count)| (*kind, *count)).collect();
-    add(&(Spot::Unseen, None), unseen, &Strides::default());
+    add(&(Spot::Unseen, None), unseen, None, &Default::default());
     let mut sites: Vec<Site> = sites.into_values().filter(|site| site.total() > 0).collect();
     sites.sort_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.spot.cmp(&b.spot)));
     sites
@@ -112,14 +136,22 @@ fn wanted_of(leaf: &Leaf, wanted: Wanted<'_>) -> Vec<(Kind, u64)> {
     counts.map(|(kind, count)| (*kind, *count)).collect()
 }
 
-/// How often the samples of each instruction came from which place.
-fn callers(watched: &Watched, names: &mut Names) -> HashMap<Place, BTreeMap<Key, u64>> {
-    let mut callers: HashMap<Place, BTreeMap<Key, u64>> = HashMap::new();
-    for ((stack, _), count) in &watched.tally.stacks {
-        let Some(Some(leaf)) = stack.places.first() else { continue };
-        let known: Vec<Place> = stack.places.iter().map_while(|place| *place).collect();
-        let key = key_of(&known, watched, names);
-        *callers.entry(*leaf).or_default().entry(key).or_default() += count;
+/// From which places the instruction of a stream was called, and how often, as far as samples tell.
+fn callers(
+    samples: &Samples<'_>,
+    stream: Stream,
+    place: Place,
+    watched: &Watched,
+    names: &mut Names,
+) -> BTreeMap<Key, u64> {
+    let mut callers = BTreeMap::new();
+    for (stack, weight) in samples.nearest(stream, None).unwrap_or_default() {
+        let above = stack.places.iter().skip(1).map_while(|place| *place);
+        let known: Vec<Place> = std::iter::once(place).chain(above).collect();
+        *callers.entry(key_of(&known, watched, names)).or_default() += weight;
+    }
+    if callers.is_empty() {
+        callers.insert(key_of(&[place], watched, names), 1);
     }
     callers
 }

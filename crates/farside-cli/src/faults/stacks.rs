@@ -1,20 +1,16 @@
 //! The stacks of all faults, with names: samples, weighted so that each instruction has as many as it has faults.
 
-use std::collections::HashMap;
-
 use farside_report::stacks::{AccessKind, FaultStacks, Function, Stack};
-use farside_symbols::{Frame, Names, Place};
+use farside_symbols::{Callers, Frame, Names, Place};
 use farside_wire::fault_log::Answer;
 
+use super::samples::Samples;
 use super::sites::Wanted;
 use super::tally::Kind;
 use super::watcher::Watched;
 
 /// Stands for functions that are not known.
 const UNKNOWN: &str = "[unknown]";
-
-/// A stack, and how often it was seen.
-type Sample<'a> = (&'a [Option<Place>], u64);
 
 fn access(kind: Kind) -> AccessKind {
     match kind {
@@ -27,27 +23,24 @@ fn access(kind: Kind) -> AccessKind {
 /// The stacks of all faults that are `wanted`.
 pub fn stacks(
     watched: &Watched,
+    samples: &Samples<'_>,
     names: &mut Names,
     wanted: Wanted<'_>,
     title: &str,
 ) -> FaultStacks {
-    // Of each instruction, by kind and whatever the kind.
-    let mut samples: HashMap<(Option<Place>, Option<Kind>), Vec<Sample<'_>>> = HashMap::new();
-    for ((callers, kind), count) in &watched.tally.stacks {
-        let Some(leaf) = callers.places.first() else { continue };
-        for kind in [Some(*kind), None] {
-            samples.entry((*leaf, kind)).or_default().push((&callers.places[..], *count));
-        }
-    }
     let mut stacks = Vec::new();
-    for (place, leaf) in &watched.tally.leaves {
+    for (stream, leaf) in &watched.tally.leaves {
         for (kind, count) in leaf.counts.iter().filter(|(kind, _)| wanted(kind.answer)) {
-            let alone = [*place];
-            let of = |kind| samples.get(&(*place, kind)).cloned();
-            let its = of(Some(*kind)).or_else(|| of(None));
-            let its = its.unwrap_or_else(|| vec![(&alone[..], 1)]);
-            for (places, count) in weighted(its, *count) {
-                let functions = functions(places, watched, names);
+            let nearest = samples.nearest(*stream, Some(*kind)).unwrap_or_default();
+            let above = |callers: &Callers| callers.places.iter().skip(1).copied().collect();
+            let mut its: Vec<(Vec<_>, u64)> =
+                nearest.iter().map(|(callers, weight)| (above(callers), *weight)).collect();
+            if its.is_empty() {
+                its.push((Vec::new(), 1));
+            }
+            for (above, count) in weighted(its, *count) {
+                let places: Vec<_> = std::iter::once(stream.place).chain(above).collect();
+                let functions = functions(&places, watched, names);
                 stacks.push(Stack { functions, kind: access(*kind), count });
             }
         }

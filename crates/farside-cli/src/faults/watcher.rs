@@ -11,8 +11,8 @@ use farside_symbols::{Images, Registers, Unwinder};
 use farside_wire::fault_log::{LoggedFault, WORDS};
 use farside_wire::queue;
 
-use super::pending::Pending;
-use super::tally::{Kind, Tally};
+use super::pending::{Pending, Touched};
+use super::tally::{Kind, Stream, Tally};
 use crate::Failure;
 
 /// Stacks that are looked at in a second, on each processor.
@@ -162,8 +162,9 @@ impl Work {
         let Self { events, pending, watched, unwinder, .. } = self;
         let Some(events) = events else { return };
         events.read(|event| match event {
-            FaultEvent::Fault { thread, address, instruction } => {
-                pending.fault(thread, address, instruction);
+            FaultEvent::Fault { thread, address, registers } => {
+                let farside_os::fault_events::Registers { instruction, stack, .. } = registers;
+                pending.fault(thread, Touched { address, instruction, stack });
             }
             FaultEvent::Stack { thread, address, weight, registers, stack } => {
                 let farside_os::fault_events::Registers { instruction, stack: bottom, frame } =
@@ -193,25 +194,25 @@ impl Work {
     fn hear(&mut self, fault: LoggedFault) {
         let kind = Kind { answer: fault.answer, write: fault.write };
         let met = self.pending.take_fault(fault.thread, fault.page);
-        let instruction = match (met, fault.instruction) {
-            (Some((_, instruction)), _) => instruction,
+        let Touched { address, instruction, stack } = match (met, fault.instruction) {
+            (Some(touched), _) => touched,
             (None, 0) => {
                 self.watched.tally.add_unseen(kind);
                 return;
             }
-            (None, instruction) => instruction,
+            (None, instruction) => Touched { address: fault.page, instruction, stack: 0 },
         };
-        let address = met.map_or(fault.page, |(address, _)| address);
         if self.watched.images.place(instruction).is_none() && self.looked.elapsed() > LOOK_AGAIN {
             self.look_again();
         }
         let place = self.watched.images.place(instruction);
-        self.watched.tally.add(place, kind, fault.thread, address);
+        let stream = Stream { place, depth: (fault.thread, stack) };
+        let stream = self.watched.tally.add(stream, kind, address);
         if let Some(sampled) = self.pending.take_stack(fault.thread, fault.page) {
             let images = &self.watched.images;
             let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(images));
             let callers = unwinder.callers(images, sampled.registers, &sampled.bytes);
-            self.watched.tally.add_stack(callers, kind, sampled.weight);
+            self.watched.tally.add_stack(stream, callers, kind, sampled.weight);
             self.pending.give_back(sampled.bytes);
         }
     }

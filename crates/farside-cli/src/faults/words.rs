@@ -1,7 +1,8 @@
 //! Sites in words.
 
+use super::pattern::Pattern;
 use super::sites::{Site, Spot};
-use super::tally::{Kind, Strides};
+use super::tally::Kind;
 use farside_wire::fault_log::Answer;
 
 /// Share of the most frequent stride from which it is worth a word.
@@ -27,9 +28,17 @@ fn short(path: &str) -> &str {
     parts.map_or(path, |(index, _)| &path[index + 1..])
 }
 
+/// The text of the line of a site, if its source is where it was when it was compiled.
+pub fn source_line(site: &Site) -> Option<String> {
+    let Spot::Line { file, line, .. } = &site.spot else { return None };
+    let text = std::fs::read(file).ok()?;
+    let line = text.split(|byte| *byte == b'\n').nth(*line as usize - 1)?;
+    Some(String::from_utf8_lossy(line).into_owned())
+}
+
 /// The distance from one fault to the next, if most are alike.
-pub fn stride(strides: &Strides) -> String {
-    match strides.most_frequent() {
+pub fn stride(pattern: &Pattern) -> String {
+    match pattern.stride() {
         Some((pages, share)) if share >= STRIDE_SHARE => {
             format!("{pages:+} ({:.0} %)", share * 100.0)
         }

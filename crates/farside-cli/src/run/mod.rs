@@ -85,7 +85,7 @@ pub fn run_watched(
     options: &Options,
     command: &[OsString],
     watcher: Watcher,
-    after: impl FnOnce(Watched),
+    after: impl FnOnce(Watched, &Report),
 ) -> Result<ExitCode, Failure> {
     run_with(options, command, Along::Watcher(watcher, Box::new(after)))
 }
@@ -96,15 +96,18 @@ enum Along<'a> {
     /// What it does is written down, and told of at the end.
     Writer(Writer, After<'a>),
     /// Its faults are watched, and told of at the end.
-    Watcher(Watcher, Box<dyn FnOnce(Watched) + 'a>),
+    Watcher(Watcher, AfterWatching<'a>),
     Tape(Tape),
 }
 
 /// Who is told of what was gathered.
 enum Told<'a> {
     Recorded(After<'a>),
-    Watched(Box<dyn FnOnce(Watched) + 'a>),
+    Watched(AfterWatching<'a>),
 }
+
+/// What is done with what was seen of faults.
+type AfterWatching<'a> = Box<dyn FnOnce(Watched, &Report) + 'a>;
 
 /// What is done with a recording.
 type After<'a> = Box<dyn FnOnce(Recorded, &Report) + 'a>;
@@ -194,7 +197,9 @@ fn run_with(
         (Some(Gathered::Recorded(recorded)), Some(Told::Recorded(after))) => {
             after(recorded, &report);
         }
-        (Some(Gathered::Watched(watched)), Some(Told::Watched(after))) => after(watched),
+        (Some(Gathered::Watched(watched)), Some(Told::Watched(after))) => {
+            after(watched, &report);
+        }
         _ => {}
     }
     let parts = supervisor.plan_parts(report.counter("footprint_peak_bytes"));

@@ -181,7 +181,30 @@ fn lines_are_found_however_a_program_is_compiled() {
         let fill = lines_of_sites()["fill"];
         assert!(found.faults("first-touch", |site| site["line"] == fill) > 50, "{}", found.json);
         assert!(found.number("sites_for_95_percent") <= lines_of_sites().len() as u64);
+        if flags.contains(&"-O2") {
+            deserved(&found);
+        }
     }
+}
+
+/// The hints that the lines of `sites.c` deserve are suggested.
+fn deserved(found: &Found) {
+    let hints = |name: &str| -> Vec<&str> {
+        let hints = found.site(name)["hints"].as_array().expect("hints");
+        hints.iter().map(|hint| hint["call"].as_str().expect("a call")).collect()
+    };
+    let read = "farside_hint(ADDRESS, .ahead = 32, .sequential = 1)";
+    let written = "farside_hint(ADDRESS, .mut = 1, .ahead = 32, .sequential = 1)";
+    assert_eq!(hints("forwards"), [read]);
+    assert_eq!(hints("backwards"), ["farside_hint(ADDRESS, .ahead = -32, .sequential = 1)"]);
+    assert_eq!(hints("copied"), [read, written]);
+    assert_eq!(hints("received"), [written]);
+    assert_eq!(hints("linked"), [written]);
+    assert_eq!(hints("scattered"), ["farside_hint(ADDRESS, .mut = 1)"]);
+    assert_eq!(hints("fill"), ["farside_hint(ADDRESS, .mut = 1, .ahead = 64, .sequential = 1)"]);
+    assert_eq!(hints("chased"), ["farside_hint(ADDRESS)"]);
+    let chased = &found.site("chased")["hints"][0]["reason"];
+    assert!(chased.as_str().is_some_and(|reason| reason.contains("pointers")), "{chased}");
 }
 
 #[test]

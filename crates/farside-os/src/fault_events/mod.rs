@@ -48,8 +48,8 @@ pub enum FaultEvent<'a> {
         thread: u32,
         /// What it touched.
         address: u64,
-        /// The instruction that did so, or made the system call that did.
-        instruction: u64,
+        /// Its registers: the instruction is the one that did so, or follows the one that made the system call that did.
+        registers: Registers,
     },
     /// The same fault again, and the stack of the thread.
     Stack {

@@ -66,7 +66,7 @@ fn sample(body: &[u8], size: Size) -> Option<FaultEvent<'_>> {
     let (frame, stack) = (numbers.long()?, numbers.long()?);
     let registers = Registers { instruction: numbers.long()?, stack, frame };
     if size == Size::Small {
-        return Some(FaultEvent::Fault { thread, address, instruction: registers.instruction });
+        return Some(FaultEvent::Fault { thread, address, registers });
     }
     let room = usize::try_from(numbers.long()?).ok()?;
     let stack = match room {
