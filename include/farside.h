@@ -180,6 +180,9 @@ struct farside_how {
 
 #define FARSIDE_INLINE static __inline__ __attribute__((always_inline, unused))
 
+/* Behind a call: keeps it from becoming a jump, so that the place of a hint can be told. */
+#define FARSIDE_CALLED __asm__ volatile("")
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -222,12 +225,16 @@ FARSIDE_INLINE unsigned farside_flags_(struct farside_how how) {
 FARSIDE_INLINE void farside_hint_(const void *address, struct farside_how how) {
     if (__builtin_expect(!farside_is_served_(address, how), 0)) {
         farside_view.hint(address, how.size, how.ahead, farside_flags_(how));
+        FARSIDE_CALLED;
     }
 }
 
 FARSIDE_INLINE int farside_start_(const void *address, struct farside_how how) {
+    int waits;
     if (__builtin_expect(farside_is_served_(address, how), 1)) return 0;
-    return farside_view.start(address, how.size, how.ahead, farside_flags_(how));
+    waits = farside_view.start(address, how.size, how.ahead, farside_flags_(how));
+    FARSIDE_CALLED;
+    return waits;
 }
 
 /*
@@ -263,6 +270,7 @@ FARSIDE_INLINE void farside_list_(struct farside_list_ *list, const void *addres
     }
     if (list->count > (is_last ? 0 : 63)) {
         farside_view.foresee(list->addresses, list->count);
+        FARSIDE_CALLED;
         list->count = 0;
     }
 }

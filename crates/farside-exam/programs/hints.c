@@ -3,7 +3,7 @@
  *
  * WHAT is a pass over memory, hinted: `forwards`, `backwards`, `scattered`, `objects`, `written`, `new`, `listed`,
  * `done`, `pinned`, `ranked`, `unranked`;
- * `threads` and `fork`: several at once; or `misuse`: hints at what is no far memory, or was, and in signal handlers.
+ * `threads` and `fork`: several at once; `vain`: hints that are of no use; or `misuse`: hints at what is no far memory, or was, and in signal handlers.
  */
 #include <farside.h>
 #include <errno.h>
@@ -212,6 +212,47 @@ static void alarmed(int signal) {
     }
 }
 
+/* What is used all the time, and always here. */
+__attribute__((noinline)) static uint64_t needless(void) {
+    uint64_t sum = 0;
+    for (int i = 0; i < 10000; i++) {
+        farside_hint(&memory[i % 64]);
+        sum = sum * 3 + memory[i % 64];
+    }
+    return sum;
+}
+
+/* What is on the stack, beside a little that is not. */
+__attribute__((noinline)) static uint64_t strayed(void) {
+    volatile uint64_t local = 7;
+    uint64_t sum = 0;
+    for (int i = 0; i < 1000; i++) {
+        const volatile uint64_t *at = i % 8 ? &local : &memory[i];
+        farside_hint((const void *)at);
+        sum = sum * 3 + *at;
+    }
+    return sum;
+}
+
+/* Of what comes, little is used. */
+__attribute__((noinline)) static uint64_t overshot(void) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < 2000; i++) {
+        const uint64_t *at = &memory[mix(i) % (pages * WORDS)];
+        farside_hint(at, .ahead = 4);
+        sum = sum * 3 + *at;
+    }
+    return sum;
+}
+
+static uint64_t vain(void) {
+    uint64_t sum = *(volatile uint64_t *)memory;
+    sum = sum * 3 + needless();
+    sum = sum * 3 + strayed();
+    sum = sum * 3 + overshot();
+    return sum * 3 + listed();
+}
+
 static uint64_t misuse(void) {
     static int global;
     int local = 0;
@@ -264,6 +305,7 @@ int main(int argc, char **argv) {
                    : !strcmp(what, "unranked")  ? ranked(0)
                    : !strcmp(what, "threads")   ? threads()
                    : !strcmp(what, "fork")      ? forked()
+                   : !strcmp(what, "vain")      ? vain()
                    : !strcmp(what, "misuse")    ? misuse()
                                                 : 0;
     printf("%s: %016llx\n", what, (unsigned long long)sum);

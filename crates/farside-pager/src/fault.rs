@@ -9,6 +9,7 @@ use farside_policy::prefetch::{FaultKind, PrefetchPlan};
 use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
 use farside_wire::fault_log::Answer;
+use farside_wire::hint_board::Count;
 
 use crate::counters::Counters;
 use crate::frames::Run;
@@ -156,6 +157,7 @@ impl Pager {
     /// A page that had been prefetched and kept unmapped was used: the time to fetch what follows.
     fn used(&self, w: &mut Worker, page: u64) -> Outcome {
         Counters::add(&self.counters.prefetched_used, 1);
+        self.ahead_ended(page, Count::AheadUsed);
         let mut plan = PrefetchPlan::new();
         self.lock_prefetcher().fault(PageId(page), FaultKind::Used, &mut plan);
         if plan.is_empty() { Ok(()) } else { self.start_foreseen(w, &plan) }

@@ -15,6 +15,8 @@ use crate::record::Fault;
 pub struct LogFaults {
     /// Whether to look up the instruction of each fault, because nobody else can; slow.
     pub instructions: bool,
+    /// Whether to count what comes of hints as well, each of which the pager sees then; slow.
+    pub hints: bool,
 }
 
 /// What a log asks about the process it is in.

@@ -10,6 +10,7 @@ use farside_policy::prefetch::{FaultKind, PrefetchPlan};
 use farside_policy::replacement::Arrival;
 use farside_trace::PageId;
 use farside_wire::fault_log::Answer;
+use farside_wire::hint_board::Count;
 
 use crate::counters::Counters;
 use crate::frames::Run;
@@ -207,12 +208,15 @@ impl Pager {
 
     pub(crate) fn count_fetched(&self, count: u64, purpose: Purpose, first: u64) {
         Counters::add(&self.counters.fetched_bytes, count * PAGE as u64);
-        let own = purpose.among(first, count);
-        let own = own.end - own.start;
+        let range = purpose.among(first, count);
+        let own = range.end - range.start;
         Counters::add(&self.counters.prefetched_pages, count - own);
         if purpose.is_hinted() {
             Counters::add(&self.counters.hinted_pages, own);
+            self.count_hint(purpose.place(), Count::Brought, own);
         }
+        let ahead = (first..first + count).filter(|page| !range.contains(&(page - first)));
+        self.own_ahead(purpose.place(), ahead);
     }
 
     /// Brings in owned pages by copying; frames for them are taken from the budget already.

@@ -41,7 +41,7 @@ pub use entry::Inside;
 pub use farside_policy::batches::{BATCH, RECLAIM_BATCH};
 pub use fault_log::{FaultLog, LogFaults, LogSurroundings};
 pub use flight::Flight;
-pub use hint::Hint;
+pub use hint::{Hint, HintWatch};
 pub use inspect::{Inspection, Place};
 pub use pager::{Outcome, Pager, Parts, Worker};
 pub use part::{KeptNames, Part, PartError};

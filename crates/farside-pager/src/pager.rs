@@ -19,6 +19,7 @@ use crate::fault_log::FaultLog;
 use crate::flight::Flights;
 use crate::frames::{Budget, FrameArea};
 use crate::gate::Gate;
+use crate::hint::HintWatch;
 use crate::part::{KeptNames, Switch};
 use crate::record::Recorder;
 use crate::region::FreeRanges;
@@ -57,6 +58,8 @@ pub struct Parts {
     pub recorder: Option<Recorder>,
     /// Where faults are logged, if they are.
     pub fault_log: Option<FaultLog>,
+    /// Where what comes of hints is counted, if it is.
+    pub hint_watch: Option<HintWatch>,
     /// What has the program follow a tape, if there is one.
     pub replay: Option<Replay>,
     /// Where names of pages are kept for parts of the run that are recorded or follow tapes.
@@ -92,6 +95,7 @@ pub struct Pager {
     pub(crate) runs: AtomicU64,
     pub(crate) recorder: Switch<Recorder>,
     pub(crate) fault_log: Option<FaultLog>,
+    pub(crate) hint_watch: Option<HintWatch>,
     pub(crate) replay: Switch<Replay>,
     pub(crate) aside: Aside,
     pub(crate) names: Option<KeptNames>,
@@ -157,6 +161,7 @@ impl Pager {
             runs: AtomicU64::new(0),
             recorder: Switch::new(parts.recorder),
             fault_log: parts.fault_log,
+            hint_watch: parts.hint_watch,
             replay: Switch::new(parts.replay),
             aside: Aside::default(),
             names: parts.names,

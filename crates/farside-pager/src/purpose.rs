@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use farside_policy::replacement::Arrival;
+use farside_wire::hint_board::PlaceNumber;
 
 /// What pages that are fetched together are for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -16,11 +17,14 @@ pub struct Purpose {
     write: bool,
     /// Eviction priority that all get.
     priority: u8,
+    /// Where the hint was given, if hints are watched.
+    place: PlaceNumber,
 }
 
 impl Purpose {
     /// Nobody waits for any.
-    pub const NONE: Self = Self { first: 0, end: 0, hinted: false, write: false, priority: 0 };
+    pub const NONE: Self =
+        Self { first: 0, end: 0, hinted: false, write: false, priority: 0, place: 0 };
 
     /// The program waits for this page.
     pub fn page(page: u64) -> Self {
@@ -29,7 +33,18 @@ impl Purpose {
 
     /// The program says that it is about to use these pages.
     pub fn hinted(pages: Range<u64>, write: bool, priority: u8) -> Self {
-        Self { first: pages.start, end: pages.end, hinted: true, write, priority }
+        Self { first: pages.start, end: pages.end, hinted: true, write, priority, place: 0 }
+    }
+
+    /// The same because of a hint at that place.
+    #[must_use]
+    pub fn given_at(self, place: PlaceNumber) -> Self {
+        Self { place, ..self }
+    }
+
+    /// The place of the hint; 0 if there is none, or hints are not watched.
+    pub fn place(&self) -> PlaceNumber {
+        self.place
     }
 
     /// The same pages, for which nobody waits.

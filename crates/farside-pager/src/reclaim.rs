@@ -5,6 +5,7 @@ use farside_os::memory::PAGE;
 use farside_policy::batches::{self, BATCH, RECLAIM_BATCH, WATCHED_RUN};
 use farside_policy::replacement::{ReplacementPolicy, Slot};
 use farside_trace::PageId;
+use farside_wire::hint_board::Count;
 
 use crate::counters::Counters;
 use crate::frames::Run;
@@ -361,6 +362,7 @@ impl Pager {
         self.uses.unused();
         if word.prefetched() {
             Counters::add(&self.counters.prefetched_unused, 1);
+            self.ahead_ended(page, Count::AheadUnused);
             self.lock_prefetcher().unused(PageId(page));
         }
     }

@@ -56,7 +56,7 @@ pub mod env {
     pub const FRAMES: &str = "FARSIDE_FRAMES";
     /// Pages in a microset, and `,exact` if each is to be noted by a fault of its own.
     pub const RECORD: &str = "FARSIDE_RECORD";
-    /// `1` to log faults, `instructions` to log them with instructions.
+    /// `1` to log faults; behind it `,instructions` to log them with instructions, and `,hints` to count hints.
     pub const LOG_FAULTS: &str = "FARSIDE_LOG_FAULTS";
     /// Far memory, as `--far` names it.
     pub const FAR: &str = "FARSIDE_FAR";
@@ -131,8 +131,7 @@ impl Settings {
             (env::EXACT_PREFETCH, u8::from(self.exact_prefetch_count).to_string()),
             (env::FRAMES, if self.move_frames { "move" } else { "copy" }.into()),
         ];
-        let log = |how: LogFaults| if how.instructions { "instructions" } else { "1" };
-        let log = self.log_faults.map(|how| (env::LOG_FAULTS, log(how).to_owned()));
+        let log = self.log_faults.map(|how| (env::LOG_FAULTS, how.to_string()));
         settings.into_iter().chain(record).chain(log).collect()
     }
 
@@ -181,14 +180,11 @@ impl Settings {
             })?);
         }
         if let Some(value) = lookup(env::LOG_FAULTS) {
-            settings.log_faults = Some(match value.as_str() {
-                "1" => LogFaults { instructions: false },
-                "instructions" => LogFaults { instructions: true },
-                _ => {
-                    let reason = "neither \"1\" nor \"instructions\"";
-                    return Err(BadSetting { name: env::LOG_FAULTS, value, reason });
-                }
-            });
+            settings.log_faults = Some(parse_log(&value).ok_or(BadSetting {
+                name: env::LOG_FAULTS,
+                value,
+                reason: "not \"1\", with or without \",instructions\" and \",hints\"",
+            })?);
         }
         Ok(settings)
     }
@@ -198,6 +194,27 @@ impl fmt::Display for Recording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.microset, if self.exact { ",exact" } else { "" })
     }
+}
+
+impl fmt::Display for LogFaults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let instructions = if self.instructions { ",instructions" } else { "" };
+        write!(f, "1{instructions}{}", if self.hints { ",hints" } else { "" })
+    }
+}
+
+fn parse_log(text: &str) -> Option<LogFaults> {
+    let rest = text.strip_prefix('1')?;
+    let (instructions, rest) = match rest.strip_prefix(",instructions") {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let hints = match rest {
+        "" => false,
+        ",hints" => true,
+        _ => return None,
+    };
+    Some(LogFaults { instructions, hints })
 }
 
 fn parse_recording(text: &str) -> Option<Recording> {
@@ -231,7 +248,7 @@ mod tests {
             exact_prefetch_count: true,
             move_frames: false,
             record: Some(Recording { microset: 17, exact: true }),
-            log_faults: Some(LogFaults { instructions: true }),
+            log_faults: Some(LogFaults { instructions: true, hints: true }),
         };
         let env = settings.to_env();
         let lookup =
@@ -248,6 +265,10 @@ mod tests {
         for text in ["0", "", "exact", "1024;exact", "99999999"] {
             let bad = Settings::from_env(|name| (name == env::RECORD).then(|| text.into()));
             assert_eq!(bad.unwrap_err().name, env::RECORD);
+        }
+        for text in ["0", "", "hints", "1,", "1,hints,instructions", "1,hints,"] {
+            let bad = Settings::from_env(|name| (name == env::LOG_FAULTS).then(|| text.into()));
+            assert_eq!(bad.unwrap_err().name, env::LOG_FAULTS);
         }
     }
 }

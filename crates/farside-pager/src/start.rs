@@ -9,6 +9,7 @@ use farside_os::space::{AddressSpace, KernelSpace};
 use farside_os::userfault::{Userfault, feature};
 use farside_os::{OsError, thread};
 use farside_policy::{prefetch, replacement};
+use farside_wire::hint_board::HintBoard;
 use farside_wire::pool::MAX_PAGES;
 use farside_wire::queue::Sender;
 use farside_wire::tape_image::Image;
@@ -16,6 +17,7 @@ use thiserror::Error;
 
 use crate::counters::{Counters, MAGIC};
 use crate::fault_log::{FaultLog, LogFaults, LogSurroundings};
+use crate::hint::HintWatch;
 use crate::pager::{Pager, Parts};
 use crate::part::KeptNames;
 use crate::record::{Recorder, Recording, Surroundings};
@@ -101,6 +103,20 @@ fn fault_log(how: Option<LogFaults>, reader: &Option<Reader>) -> Result<Option<F
     Ok(Some(FaultLog::new(how, Sender::open(queue.as_fd())?, surroundings)))
 }
 
+/// Makes what counts hints, if that is asked for and there is somebody to read it.
+fn hint_watch(
+    how: Option<LogFaults>,
+    reader: &Option<Reader>,
+    pages: u64,
+) -> Result<Option<HintWatch>, OsError> {
+    match (how, reader) {
+        (Some(LogFaults { hints: true, .. }), Some(reader)) => {
+            HintWatch::new(HintBoard::open(reader.queue.as_fd())?, pages).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
 /// Makes what follows the tape, if there is one.
 pub(crate) fn replay(tape: Option<OwnedFd>, hooks: Hooks) -> Result<Option<Replay>, OsError> {
     let Some(tape) = tape else { return Ok(None) };
@@ -151,6 +167,7 @@ pub fn start(
         exact_prefetch_count: settings.exact_prefetch_count,
         tag_seed: u64::from_ne_bytes(tag_seed),
         fault_log: fault_log(settings.log_faults, &reader)?,
+        hint_watch: hint_watch(settings.log_faults, &reader, pages)?,
         recorder: recorder(settings.record, reader, hooks)?,
         replay: replay(tape, hooks)?,
         names: hooks.parts.then(|| KeptNames::new(hooks)),

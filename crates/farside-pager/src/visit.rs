@@ -42,8 +42,8 @@ impl Service {
     }
 
     /// The program will use a list of places; see [`Pager::foresee`].
-    pub fn foresee(&self, addresses: &[usize]) {
-        self.visit(|pager, w| pager.foresee(w, addresses));
+    pub fn foresee(&self, addresses: &[usize], given_at: usize) {
+        self.visit(|pager, w| pager.foresee(w, addresses, given_at));
     }
 
     /// Has pages stay here until they are unpinned as often; false if so many may not stay. See [`Pager::pin`].

@@ -1,7 +1,10 @@
 //! Hints of the program: what is behind `farside_hint` of `farside.h`.
 
+use std::arch::global_asm;
 use std::cell::Cell;
 use std::ffi::{c_int, c_long, c_uint, c_void};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use farside_pager::Hint;
 use farside_pager::service::Service;
@@ -79,14 +82,18 @@ pub fn open() {
 unsafe fn fill(view: *mut View) {
     let Some(pager) = far::pager() else { return };
     let region = far::region();
+    let (base, length, words) = match watched_words() {
+        Some(words) => (0, WATCHED_LENGTH, words),
+        None => (region.start, region.len(), pager.words()),
+    };
     let filled = View {
-        base: region.start,
-        length: region.len(),
-        words: pager.words(),
-        hint: Some(hint),
-        start: Some(start),
+        base,
+        length,
+        words,
+        hint: Some(farside_hint_from),
+        start: Some(farside_start_from),
         arrived: Some(arrived),
-        foresee: Some(foresee),
+        foresee: Some(farside_foresee_from),
         done: Some(done),
         pin: Some(pin),
         unpin: Some(unpin),
@@ -95,11 +102,76 @@ unsafe fn fill(view: *mut View) {
     unsafe { view.write(filled) };
 }
 
+/// What a watched program is told that far memory is: all that user space can address, and nothing of it here, so that
+/// every hint comes to us.
+const WATCHED_LENGTH: usize = 1 << 47;
+
+static WATCHED_WORDS: AtomicUsize = AtomicUsize::new(0);
+
+/// Has every hint come here, wherever it points to and whether or not the page is here, for it to be counted. Without
+/// room in the address space for so many words only those are counted that find something missing.
+pub fn watch() {
+    let bytes = WATCHED_LENGTH / farside_os::memory::PAGE * size_of::<u64>();
+    // SAFETY: a new mapping, at a place that the kernel chooses.
+    let words = unsafe { sys::mmap_anonymous(0, bytes, libc::PROT_READ, libc::MAP_NORESERVE) };
+    WATCHED_WORDS.store(words.unwrap_or(0), Relaxed);
+}
+
+fn watched_words() -> Option<*const u64> {
+    let words = WATCHED_WORDS.load(Relaxed);
+    (words != 0).then_some(words as *const u64)
+}
+
+// Pass on where they were called from as one more argument.
+global_asm!(
+    ".globl farside_hint_from",
+    ".hidden farside_hint_from",
+    ".type farside_hint_from, @function",
+    "farside_hint_from:",
+    ".cfi_startproc",
+    "mov r8, [rsp]",
+    "jmp {hint}",
+    ".cfi_endproc",
+    ".size farside_hint_from, . - farside_hint_from",
+    ".globl farside_start_from",
+    ".hidden farside_start_from",
+    ".type farside_start_from, @function",
+    "farside_start_from:",
+    ".cfi_startproc",
+    "mov r8, [rsp]",
+    "jmp {start}",
+    ".cfi_endproc",
+    ".size farside_start_from, . - farside_start_from",
+    ".globl farside_foresee_from",
+    ".hidden farside_foresee_from",
+    ".type farside_foresee_from, @function",
+    "farside_foresee_from:",
+    ".cfi_startproc",
+    "mov rdx, [rsp]",
+    "jmp {foresee}",
+    ".cfi_endproc",
+    ".size farside_foresee_from, . - farside_foresee_from",
+    hint = sym hint,
+    start = sym start,
+    foresee = sym foresee,
+);
+
+unsafe extern "C" {
+    safe fn farside_hint_from(address: *const c_void, size: usize, ahead: c_long, flags: c_uint);
+    safe fn farside_start_from(
+        address: *const c_void,
+        size: usize,
+        ahead: c_long,
+        flags: c_uint,
+    ) -> c_int;
+    safe fn farside_foresee_from(addresses: *const *const c_void, count: usize);
+}
+
 /// Of a list of addresses, those that one call of the pager is about.
 const SOME: usize = 64;
 
 /// The program will use a list of places that are not here.
-extern "C" fn foresee(addresses: *const *const c_void, count: usize) {
+extern "C" fn foresee(addresses: *const *const c_void, count: usize, given_at: usize) {
     for first in (0..count).step_by(SOME) {
         // The list may be far memory, and must not be looked at by who has the pager's locks in hand.
         let some: [usize; SOME] = std::array::from_fn(|i| match first + i < count {
@@ -107,7 +179,7 @@ extern "C" fn foresee(addresses: *const *const c_void, count: usize) {
             true => unsafe { addresses.add(first + i).read() as usize },
             false => 0,
         });
-        act(move |service| service.foresee(&some[..SOME.min(count - first)]));
+        act(move |service| service.foresee(&some[..SOME.min(count - first)], given_at));
     }
 }
 
@@ -152,8 +224,14 @@ pub extern "C" fn farside_wait_with(
 }
 
 /// A page is not here, or is not writable.
-extern "C" fn hint(address: *const c_void, size: usize, ahead: c_long, flags: c_uint) {
-    let hint = hint_of(address, size, ahead, flags);
+extern "C" fn hint(
+    address: *const c_void,
+    size: usize,
+    ahead: c_long,
+    flags: c_uint,
+    given_at: usize,
+) {
+    let hint = hint_of(address, size, ahead, flags, given_at);
     match HOOK.get() {
         None => act(|service| service.hint(&hint)),
         Some(Hook { call, argument }) => {
@@ -168,8 +246,14 @@ extern "C" fn hint(address: *const c_void, size: usize, ahead: c_long, flags: c_
 }
 
 /// A task needs a page that is not here, or is not writable; whether it has to wait.
-extern "C" fn start(address: *const c_void, size: usize, ahead: c_long, flags: c_uint) -> c_int {
-    let hint = hint_of(address, size, ahead, flags);
+extern "C" fn start(
+    address: *const c_void,
+    size: usize,
+    ahead: c_long,
+    flags: c_uint,
+    given_at: usize,
+) -> c_int {
+    let hint = hint_of(address, size, ahead, flags, given_at);
     act(|service| service.start(&hint)).into()
 }
 
@@ -179,13 +263,20 @@ extern "C" fn arrived(address: *const c_void, size: usize) -> c_int {
     (!act(|service| service.is_awaited(&hint))).into()
 }
 
-fn hint_of(address: *const c_void, size: usize, ahead: c_long, flags: c_uint) -> Hint {
+fn hint_of(
+    address: *const c_void,
+    size: usize,
+    ahead: c_long,
+    flags: c_uint,
+    given_at: usize,
+) -> Hint {
     Hint {
         address: address as usize,
         size,
         write: flags & MUT != 0,
         ahead,
         priority: (flags >> FLAG_BITS).min(u32::from(u8::MAX)) as u8,
+        given_at,
     }
 }
 

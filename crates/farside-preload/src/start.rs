@@ -77,11 +77,15 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         None if settings.log_faults.is_some() => (joined.companion, None),
         None => (None, joined.companion),
     };
+    let watches = queue.is_some() && settings.log_faults.is_some_and(|how| how.hints);
     let reader = queue.map(|queue| Reader { queue, pid: joined.supervisor_pid });
     let hooks = Hooks { thread: thread::join_runtime, site: site::of_caller, parts };
     let service = farside_pager::start(&settings, counters, store, reader, tape, hooks)
         .map_err(|error| error.to_string())?;
     far::open(service);
+    if watches {
+        hint::watch();
+    }
     hint::open();
     Ok(())
 }

@@ -4,6 +4,7 @@ pub mod control;
 pub mod fault_log;
 pub mod figures;
 pub mod frame;
+pub mod hint_board;
 pub mod orders;
 pub mod pool;
 pub mod queue;

@@ -12,6 +12,8 @@ use farside_os::memory::{self, PAGE};
 use farside_os::thread::sleep_ns;
 use farside_os::{OsError, Result};
 
+use crate::hint_board;
+
 /// Words that fit into a queue.
 pub const WORDS: usize = 1 << 16;
 
@@ -41,7 +43,7 @@ struct Header {
 }
 
 /// Bytes of a queue.
-const BYTES: usize = PAGE + WORDS * 8;
+pub(crate) const BYTES: usize = PAGE + WORDS * 8;
 
 /// The mapping of a queue.
 struct Shared {
@@ -147,7 +149,7 @@ impl Receiver {
     /// # Errors
     /// If there is no memory for it.
     pub fn new() -> Result<Self> {
-        let file = memory::sealed_file(c"farside-queue", BYTES as u64)?;
+        let file = memory::sealed_file(c"farside-queue", (BYTES + hint_board::BYTES) as u64)?;
         let shared = Shared::map(file.as_fd())?;
         shared.header().magic.store(MAGIC, Ordering::Release);
         Ok(Self { shared, file })

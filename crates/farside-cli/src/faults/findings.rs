@@ -3,6 +3,7 @@
 use farside_report::stacks::FaultStacks;
 use farside_symbols::Names;
 
+use super::hints::{HintSite, hint_sites};
 use super::samples::Samples;
 use super::sites::{Site, Spot, Wanted, sites};
 use super::stacks::stacks;
@@ -21,6 +22,8 @@ pub struct Findings {
     pub sites: Vec<Site>,
     /// The hints that each deserves; none if its code is not known.
     pub suggestions: Vec<Vec<Suggestion>>,
+    /// The places that give hints.
+    pub hints: Vec<(Spot, HintSite)>,
     /// The stacks.
     pub stacks: FaultStacks,
     /// All faults of interest.
@@ -51,6 +54,7 @@ impl Findings {
             faults: sites.iter().map(Site::total).sum(),
             sites,
             suggestions,
+            hints: hint_sites(watched, &mut names),
             stacks,
             samples: (watched.tally.samples, watched.tally.incomplete),
             lost: watched.tally.lost,

@@ -25,6 +25,7 @@ pub fn of(findings: &Findings) -> Value {
         }
         Value::Object(object)
     });
+    let hints = findings.hints.iter().map(|(at, site)| site.json(Value::Object(spot(at))));
     let (unresolved, unseen) = findings.unresolved();
     let (samples, cut) = findings.samples;
     json!({
@@ -39,6 +40,7 @@ pub fn of(findings: &Findings) -> Value {
         "lost_events": findings.lost,
         "refused": findings.refused,
         "sites": sites.collect::<Vec<_>>(),
+        "hints": hints.collect::<Vec<_>>(),
     })
 }
 

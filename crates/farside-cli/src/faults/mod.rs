@@ -1,6 +1,7 @@
 //! `farside faults`: where in a program its faults come from (Eden, section 3 and appendix).
 
 mod findings;
+mod hints;
 mod json;
 mod own_code;
 mod page;
@@ -57,6 +58,10 @@ pub struct FaultsArguments {
     /// pages mapped for reading, on pages unmapped to see whether they are used [default: all but the last].
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     kinds: Vec<KindName>,
+    /// Show what came of each hint that the program gives (farside.h), too, and which of them are in vain. Every hint is
+    /// looked at, which takes much longer.
+    #[arg(long)]
+    hints: bool,
     /// Sites in the table.
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
@@ -147,7 +152,10 @@ impl FaultsArguments {
         if self.prefetch.is_none() {
             options.prefetch = "none".to_owned();
         }
-        options.log_faults = Some(LogFaults { instructions: fault_events::allowed().is_err() });
+        // Whether what a hint reads ahead is used is seen by a fault of its own.
+        options.exact_prefetch_count |= self.hints;
+        options.log_faults =
+            Some(LogFaults { instructions: fault_events::allowed().is_err(), hints: self.hints });
         Ok(options)
     }
 

@@ -21,12 +21,18 @@ const LIBRARIES: [&str; 10] = [
 /// Folders whose source files come with the system or a language.
 const SOURCES: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/"];
 
+/// What hints are written with: what it does is done where it is used.
+const HEADER: &str = "farside.h";
+
 /// Whether a function may be the programmer's own: neither its library nor its source file is known to be others'.
 pub fn is_own(frame: &Frame, image: &Path) -> bool {
     let name = image.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let library = LIBRARIES.iter().any(|library| name.starts_with(library));
+    let is_header = |file: &str| Path::new(file).file_name().is_some_and(|name| name == HEADER);
     let source = frame.file.as_ref().is_some_and(|file| {
-        SOURCES.iter().any(|folder| file.starts_with(folder)) || file.contains("/include/c++/")
+        SOURCES.iter().any(|folder| file.starts_with(folder))
+            || file.contains("/include/c++/")
+            || is_header(file)
     });
     !library && !source
 }

@@ -5,7 +5,7 @@ use farside_report::report::{Figure, Report, Section, Table};
 use super::findings::Findings;
 use super::screen::notes;
 use super::suggest::Suggestion;
-use super::words::{by_access, place, stride};
+use super::words::{by_access, place, spot, stride};
 use crate::run::grouped;
 
 /// Most sites in the table.
@@ -39,7 +39,33 @@ pub fn report(findings: &Findings) -> Report {
         figure: None,
         table: Some(table(findings)),
     });
+    if !findings.hints.is_empty() {
+        sections.push(Section {
+            id: "hints".to_owned(),
+            title: "Hints".to_owned(),
+            text: "What came of the hints that the program gives: how many found something missing, the pages that \
+                   came for them and those that were read ahead, and of these those that left without having been \
+                   used."
+                .to_owned(),
+            figure: None,
+            table: Some(hint_table(findings)),
+        });
+    }
     Report { title: "Fault sites".to_owned(), subtitle: findings.title.clone(), facts, sections }
+}
+
+fn hint_table(findings: &Findings) -> Table {
+    let columns =
+        ["hint", "given", "missing", "pages", "ahead", "ahead unused", "astray", "advice"];
+    let rows = findings.hints.iter().take(MOST).map(|(at, site)| {
+        let (_, unused) = site.ahead_ended;
+        let counts = [site.given, site.missing, site.brought, site.ahead, unused, site.astray];
+        let mut row = vec![spot(at)];
+        row.extend(counts.map(grouped));
+        row.push(site.fault().map_or(String::new(), |fault| fault.advice().to_owned()));
+        row
+    });
+    Table { columns: columns.map(str::to_owned).to_vec(), rows: rows.collect() }
 }
 
 fn table(findings: &Findings) -> Table {

@@ -6,7 +6,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 
 use super::findings::Findings;
-use super::words::{by_access, place, source_line, stride};
+use super::words::{by_access, place, source_line, spot, stride};
 use crate::run::grouped;
 
 /// The table, of at most `most` sites, and what is to be said besides.
@@ -33,28 +33,48 @@ pub fn text(findings: &Findings, most: usize) -> String {
             let _ = writeln!(text, "      {};    /* {} */", hint.call(), hint.reason());
         }
     }
+    if !findings.hints.is_empty() {
+        let _ = writeln!(text, "hints\n{}", hint_table(findings, most));
+    }
     text
 }
 
-fn table(findings: &Findings, most: usize) -> Table {
+/// What came of hints.
+fn hint_table(findings: &Findings, most: usize) -> Table {
+    let head = ["given", "missing", "pages", "ahead", "unused", "astray", "hint"];
+    let rows = findings.hints.iter().take(most).map(|(at, site)| {
+        let (_, unused) = site.ahead_ended;
+        let counts = [site.given, site.missing, site.brought, site.ahead, unused, site.astray];
+        let advice = site.fault().map_or(String::new(), |fault| format!(": {}", fault.advice()));
+        let mut row: Vec<String> = counts.map(grouped).to_vec();
+        row.push(plain(&format!("{}{advice}", spot(at))));
+        row
+    });
+    aligned(&head, rows)
+}
+
+/// A table whose columns but the last one are numbers.
+fn aligned(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING);
-    let head = ["share", "sum", "faults", "read", "write", "protected", "new", "stride", "site"];
     table.set_header(head);
-    for (site, share, sum) in findings.shares().take(most) {
-        let mut row = vec![percent(share), percent(sum), grouped(site.total())];
-        row.extend(
-            by_access(site).map(|count| if count == 0 { String::new() } else { grouped(count) }),
-        );
-        row.push(stride(&site.pattern()));
-        row.push(plain(&place(site)));
-        table.add_row(row);
-    }
-    let columns = head.len() - 1;
-    for column in table.column_iter_mut().take(columns) {
+    table.add_rows(rows);
+    for column in table.column_iter_mut().take(head.len() - 1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+fn table(findings: &Findings, most: usize) -> Table {
+    let head = ["share", "sum", "faults", "read", "write", "protected", "new", "stride", "site"];
+    let count = |count| if count == 0 { String::new() } else { grouped(count) };
+    let rows = findings.shares().take(most).map(|(site, share, sum)| {
+        let mut row = vec![percent(share), percent(sum), grouped(site.total())];
+        row.extend(by_access(site).map(count));
+        row.extend([stride(&site.pattern()), plain(&place(site))]);
+        row
+    });
+    aligned(&head, rows)
 }
 
 /// What the table does not say.

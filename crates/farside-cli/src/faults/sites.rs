@@ -158,7 +158,7 @@ fn callers(
 
 /// The place that is the programmer's own among an instruction and its callers, and the function that it called; the
 /// instruction itself if there is none.
-fn key_of(places: &[Place], watched: &Watched, names: &mut Names) -> Key {
+pub fn key_of(places: &[Place], watched: &Watched, names: &mut Names) -> Key {
     let mut first: Option<(Frame, Place)> = None;
     for place in places {
         let image = watched.images.path(place.image);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use farside_os::fault_events::{FaultEvent, FaultEvents};
 use farside_symbols::{Images, Registers, Unwinder};
 use farside_wire::fault_log::{LoggedFault, WORDS};
+use farside_wire::hint_board::{Counted, HintBoard};
 use farside_wire::queue;
 
 use super::pending::{Pending, Touched};
@@ -37,6 +38,8 @@ pub struct Watched {
     pub tally: Tally,
     /// The files that the process executed.
     pub images: Images,
+    /// What came of its hints, by where they are given.
+    pub hints: Vec<Counted>,
     /// Why the kernel told nothing of its faults, if it did not.
     pub refused: Option<String>,
 }
@@ -58,9 +61,10 @@ impl Watcher {
         let failed =
             |error: std::io::Error| Failure::own(format!("cannot watch for faults: {error}"));
         let queue = queue::Receiver::new().map_err(|error| failed(error.into()))?;
+        let hints = HintBoard::open(queue.file()).map_err(|error| failed(error.into()))?;
         let file = queue.file().try_clone_to_owned().map_err(failed)?;
         let (requests, asked) = channel();
-        let body = move || Work::new(queue).run(&asked);
+        let body = move || Work::new(queue, hints).run(&asked);
         let builder = std::thread::Builder::new().name("fault watcher".to_owned());
         // Signals are for the thread that supervises the program.
         let mask = farside_os::thread::block_signals();
@@ -87,6 +91,7 @@ impl Watcher {
 
 struct Work {
     queue: queue::Receiver,
+    hints: HintBoard,
     words: Vec<u64>,
     events: Option<FaultEvents>,
     pending: Pending,
@@ -97,9 +102,10 @@ struct Work {
 }
 
 impl Work {
-    fn new(queue: queue::Receiver) -> Self {
+    fn new(queue: queue::Receiver, hints: HintBoard) -> Self {
         Self {
             queue,
+            hints,
             words: Vec::new(),
             events: None,
             pending: Pending::default(),
@@ -124,14 +130,12 @@ impl Work {
                     // The supervisor waits for it.
                     let _ = done.send(());
                 }
-                Ok(Request::Finish) | Err(TryRecvError::Disconnected) if came == 0 => {
-                    return self.watched;
-                }
                 Ok(Request::Finish) | Err(TryRecvError::Disconnected) => {
                     // Nothing more is put, but more may have been than was taken at once.
                     while self.queue.take(&mut self.words) > 0 {}
                     self.hear_events();
                     self.hear_process();
+                    self.watched.hints = self.hints.counted();
                     return self.watched;
                 }
                 Err(TryRecvError::Empty) => {}
@@ -146,6 +150,7 @@ impl Work {
     /// Forgets everything, and begins with a process that waits meanwhile.
     fn begin(&mut self, pid: u32) {
         self.words.clear();
+        self.hints.clear();
         self.pending = Pending::default();
         self.watched = Watched { images: images_of(pid), ..Watched::default() };
         (self.unwinder, self.pid) = (None, pid);

@@ -8,18 +8,23 @@ use farside_wire::fault_log::Answer;
 /// Share of the most frequent stride from which it is worth a word.
 const STRIDE_SHARE: f64 = 0.5;
 
-/// Where a site is.
+/// Where a site is, and what it called there.
 pub fn place(site: &Site) -> String {
-    let place = match &site.spot {
+    let place = spot(&site.spot);
+    let inside: Vec<&str> = site.inside.iter().take(2).map(String::as_str).collect();
+    if inside.is_empty() { place } else { format!("{place}, in {}", inside.join(", ")) }
+}
+
+/// A place in words.
+pub fn spot(spot: &Spot) -> String {
+    match spot {
         Spot::Line { function, file, line } => format!("{}:{line} {function}", short(file)),
         Spot::Instruction { function, image, address } => {
             format!("{image}+{address:#x} {function}")
         }
         Spot::Generated => "unknown: code that is in no file".to_owned(),
         Spot::Unseen => "unknown: nobody saw the instruction".to_owned(),
-    };
-    let inside: Vec<&str> = site.inside.iter().take(2).map(String::as_str).collect();
-    if inside.is_empty() { place } else { format!("{place}, in {}", inside.join(", ")) }
+    }
 }
 
 /// The last two parts of a path.

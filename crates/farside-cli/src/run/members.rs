@@ -92,7 +92,7 @@ pub enum Gathered {
     /// A recording.
     Recorded(Recorded),
     /// Faults.
-    Watched(Watched),
+    Watched(Box<Watched>),
 }
 
 impl Companion {
@@ -142,7 +142,9 @@ impl Members {
     pub fn take_gathered(&mut self) -> Option<Gathered> {
         match self.accompanied.take()? {
             (_, Companion::Writer(writer)) => writer.finish().map(Gathered::Recorded),
-            (_, Companion::Watcher(watcher)) => watcher.finish().map(Gathered::Watched),
+            (_, Companion::Watcher(watcher)) => {
+                watcher.finish().map(|watched| Gathered::Watched(Box::new(watched)))
+            }
             (_, Companion::Tape(_)) => None,
         }
     }

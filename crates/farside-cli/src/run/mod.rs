@@ -198,7 +198,7 @@ fn run_with(
             after(recorded, &report);
         }
         (Some(Gathered::Watched(watched)), Some(Told::Watched(after))) => {
-            after(watched, &report);
+            after(*watched, &report);
         }
         _ => {}
     }

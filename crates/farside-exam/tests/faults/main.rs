@@ -257,6 +257,41 @@ fn what_is_hinted_is_not_shown() {
 }
 
 #[test]
+fn hints_in_vain_are_told_from_others() {
+    let test = "hints_in_vain_are_told_from_others";
+    for flags in [&["-g", "-O2"], &["-g", "-O0"]] {
+        let Some(place) = Place::new(test, "hints.c", flags) else { return };
+        let found = place.run(&["--hints"], &[MEGABYTES, "vain"]);
+        let hints = found.json["hints"].as_array().expect("hints");
+        let of = |function: &str| -> Vec<&Value> {
+            hints.iter().filter(|hint| hint["at"]["function"] == function).collect()
+        };
+        let number = |hint: &Value, name: &str| hint[name].as_u64().expect("a number");
+        for (function, given, misplaced) in [
+            ("needless", 10_000, "never-needed"),
+            ("strayed", 1000, "astray"),
+            ("overshot", 2000, "ahead-unused"),
+        ] {
+            let [hint] = of(function)[..] else { panic!("{function}: {hints:?}") };
+            assert_eq!((number(hint, "given"), &hint["misplaced"]), (given, &misplaced.into()));
+        }
+        assert_eq!(number(of("strayed")[0], "astray"), 875);
+        // Three ways to list what comes, and three hints at what was listed.
+        let listed = of("listed");
+        assert_eq!(listed.len(), 6, "{hints:?}");
+        assert!(listed.iter().all(|hint| number(hint, "given") == 6000), "{hints:?}");
+        let ahead = listed.iter().filter(|hint| number(hint, "ahead") > 2000);
+        assert!(ahead.clone().all(|hint| hint["misplaced"].is_null()), "{hints:?}");
+        assert_eq!(ahead.count(), 3, "{hints:?}");
+        let sum = |name: &str| hints.iter().map(|hint| number(hint, name)).sum::<u64>();
+        assert_eq!(sum("brought"), found.counter("hinted_pages"));
+        assert_eq!(sum("astray"), found.counter("hints_astray"));
+        let ended = sum("ahead_used") + sum("ahead_unused");
+        assert!(ended > 0 && ended <= sum("ahead"), "{hints:?}");
+    }
+}
+
+#[test]
 fn stacks_are_written_in_all_formats() {
     let test = "stacks_are_written_in_all_formats";
     if !has_events(test) {

@@ -37,7 +37,7 @@ impl Pager {
                 break;
             }
         }
-        let purpose = hint.purpose(pages).ahead();
+        let purpose = self.purpose_of(hint, pages).ahead();
         self.start_flights(w, &plan, count, purpose)?;
         if mark < self.table.pages() && !pages.contains(&mark) {
             self.table.mark(mark, true);

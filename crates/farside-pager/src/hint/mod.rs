@@ -4,11 +4,15 @@ mod ahead;
 mod done;
 mod list;
 mod task;
+mod watch;
+
+pub use watch::HintWatch;
 
 use std::ops::Range;
 
 use farside_far::{FarError, Ticket};
 use farside_policy::batches::BATCH;
+use farside_wire::hint_board::Count;
 use smallvec::SmallVec;
 
 use crate::counters::Counters;
@@ -30,13 +34,11 @@ pub struct Hint {
     /// Eviction priority of the pages that come; see
     /// [`prioritize`](farside_policy::replacement::ReplacementPolicy::prioritize).
     pub priority: u8,
+    /// The address behind the call that gives it; 0 if that is not known.
+    pub given_at: usize,
 }
 
 impl Hint {
-    fn purpose(&self, pages: &Range<u64>) -> Purpose {
-        Purpose::hinted(pages.clone(), self.write, self.priority)
-    }
-
     /// How many pages are to come after those at hand.
     fn forwards(&self) -> u64 {
         u64::try_from(self.ahead).unwrap_or(0)
@@ -58,8 +60,11 @@ impl Pager {
 
     fn hint_inside(&self, w: &mut Worker, hint: &Hint) -> Outcome {
         Counters::add(&self.counters.hints, 1);
+        let place = self.hint_place(hint.given_at);
+        self.count_hint(place, Count::Given, 1);
         let Some(pages) = self.pages_hinted(hint) else {
             Counters::add(&self.counters.hints_astray, 1);
+            self.count_hint(place, Count::Astray, 1);
             return Ok(());
         };
         // What comes without a fault would be used without one, and not be noted.
@@ -70,6 +75,7 @@ impl Pager {
         let missing = !pages.clone().all(is_here);
         if missing {
             Counters::add(&self.counters.hints_missing, 1);
+            self.count_missing(place, &pages);
         }
         let looks_ahead = self.clear_marks(&pages) || missing;
         let sent = self.send_for_hinted(&pages)?;
@@ -86,6 +92,12 @@ impl Pager {
             self.look_ahead(w, &pages, hint)?;
         }
         Ok(())
+    }
+
+    /// What pages are fetched for because of a hint at some of them.
+    fn purpose_of(&self, hint: &Hint, pages: &Range<u64>) -> Purpose {
+        let place = self.hint_place(hint.given_at);
+        Purpose::hinted(pages.clone(), hint.write, hint.priority).given_at(place)
     }
 
     /// The pages that a hint is about; `None` if they cannot be meant.
@@ -142,7 +154,7 @@ impl Pager {
             return Err(error);
         }
         self.leave_far(first + got..first + count);
-        self.land(w.bounce(got as usize), first, hint.purpose(pages), got..got);
+        self.land(w.bounce(got as usize), first, self.purpose_of(hint, pages), got..got);
         Ok(())
     }
 
@@ -185,7 +197,7 @@ impl Pager {
         let most = (own + ahead).min(BATCH as u64);
         let count = self.claim_far(page, most, Word::new(State::Busy));
         if count > 0 {
-            self.fetch_run(w, page, count, hint.purpose(pages))?;
+            self.fetch_run(w, page, count, self.purpose_of(hint, pages))?;
         }
         Ok(count.min(own))
     }
@@ -211,6 +223,7 @@ impl Pager {
             Some(word) => {
                 let (_, count) = self.populate(w, page, word, (run, false), hint.priority)?;
                 Counters::add(&self.counters.hinted_pages, count);
+                self.count_hint(self.hint_place(hint.given_at), Count::Brought, count);
                 Ok(count.min(pages.end - page))
             }
             None => Ok(0),

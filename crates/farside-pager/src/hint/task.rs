@@ -2,6 +2,7 @@
 
 use farside_far::FarError;
 use farside_policy::batches::BATCH;
+use farside_wire::hint_board::Count;
 
 use super::Hint;
 use crate::counters::Counters;
@@ -24,8 +25,11 @@ impl Pager {
             return self.hint_inside(w, hint).map(|()| false);
         }
         Counters::add(&self.counters.hints, 1);
+        let place = self.hint_place(hint.given_at);
+        self.count_hint(place, Count::Given, 1);
         let Some(pages) = self.pages_hinted(hint) else {
             Counters::add(&self.counters.hints_astray, 1);
+            self.count_hint(place, Count::Astray, 1);
             return Ok(false);
         };
         let looks_ahead = self.clear_marks(&pages);
@@ -46,6 +50,7 @@ impl Pager {
         }
         if waits {
             Counters::add(&self.counters.hints_missing, 1);
+            self.count_hint(place, Count::Missing, 1);
         }
         if waits || looks_ahead {
             self.look_ahead(w, &pages, hint)?;
@@ -67,7 +72,7 @@ impl Pager {
         if count == 0 {
             return Ok(0);
         }
-        let purpose = hint.purpose(&(first..first + count));
+        let purpose = self.purpose_of(hint, &(first..first + count));
         match self.store.begin_read(first, count as u32) {
             Ok(ticket) => {
                 let since = self.space.now_ns();

@@ -346,6 +346,7 @@ impl Program {
             write: self.random.permille(400),
             ahead,
             priority: self.random.pick(&[0, 1, 255]),
+            ..Hint::default()
         };
         let world = &self.world;
         world.scheduler.note("hints", page, size as u64);
@@ -370,7 +371,7 @@ impl Program {
         let pages: Vec<u64> = (0..count).map(|_| self.random.below(region + 1)).collect();
         let list: Vec<usize> = pages.into_iter().map(|page| self.address(page)).collect();
         let world = &self.world;
-        world.or_stop(world.pager.foresee(&mut self.worker, &list));
+        world.or_stop(world.pager.foresee(&mut self.worker, &list, 0));
     }
 
     /// Has a page stay, and sees that it does.

@@ -83,6 +83,7 @@ fn build(
         exact_prefetch_count: config.exact_prefetch_count,
         tag_seed: config.tag_seed,
         fault_log: None,
+        hint_watch: None,
         recorder: None,
         replay: (seed >= tape::ON_TAPE).then(|| tape::drawn(seed)),
         names: None,
