@@ -37,7 +37,7 @@ help:
 	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, nodes"
 	@echo "make study-path  PATH's figures again: docs/studies/path.md, its tables and plots"
 	@echo "make install  PREFIX=/usr/local DESTDIR="
-	@echo "make install-header  only farside.h, with what pkg-config and CMake need to find it"
+	@echo "make install-header  only farside.h and farside/*.hpp, with what pkg-config and CMake need to find it"
 
 build:
 	@scripts/setup.sh build
@@ -88,8 +88,9 @@ doc:
 
 # Needs nothing to be built.
 install-header:
-	install -d $(incdir) $(pcdir) $(cmakedir)
+	install -d $(incdir)/farside $(pcdir) $(cmakedir)
 	install -m 644 include/farside.h $(incdir)/farside.h
+	install -m 644 include/farside/*.hpp $(incdir)/farside
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' packaging/farside.pc.in > $(pcdir)/farside.pc
 	install -m 644 packaging/farside-config.cmake $(cmakedir)/farside-config.cmake
 	sed 's|@VERSION@|$(VERSION)|' packaging/farside-config-version.cmake.in > $(cmakedir)/farside-config-version.cmake
@@ -107,6 +108,7 @@ install: install-header
 uninstall:
 	rm -f $(bindir)/farside $(mandir)/farside.1 $(mandir)/farside-*.1
 	rm -f $(incdir)/farside.h $(pcdir)/farside.pc
+	rm -rf $(incdir)/farside
 	rm -f $(bashdir)/farside $(zshdir)/_farside $(fishdir)/farside.fish
 	rm -rf $(libdir) $(docdir) $(cmakedir)
 

@@ -17,7 +17,7 @@ const LENGTH: usize = 256 << 10;
 
 /// What is used of the caller's stack: so many bytes below the place where it is left, and above.
 const BELOW: usize = 512;
-const ABOVE: usize = 8192;
+const ABOVE: usize = 3072;
 
 /// Local stacks that nobody uses now; a thread that finds none makes one.
 const MOST_IDLE: usize = 64;

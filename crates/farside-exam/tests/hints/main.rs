@@ -1,11 +1,12 @@
 //! Programs that say what they are about to use (`farside.h`).
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod packages;
+mod place;
+mod tasks;
 
-use farside_exam::{compile_with, farside, has_program, source};
 use serde_json::Value;
-use tempfile::TempDir;
+
+use place::{Place, counter};
 
 /// Megabytes that the programs use, and their local memory.
 const MEGABYTES: &str = "16";
@@ -13,59 +14,6 @@ const LOCAL: &str = "4M";
 
 /// Nodes that answer at once, and after some time.
 const NODES: [&str; 2] = ["embedded:", "embedded:latency=15us,bandwidth=25gbit"];
-
-/// A compiled program, and a place for what its runs write.
-struct Place {
-    directory: TempDir,
-    program: PathBuf,
-}
-
-impl Place {
-    fn new(test: &str, name: &str, compiler: &'static str, flags: &[&str]) -> Option<Self> {
-        if !has_program(test, compiler, "gcc g++") {
-            return None;
-        }
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let program = directory.path().join("program");
-        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
-        let mut command = Command::new(compiler);
-        command.args(["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]).arg(include);
-        compile_with(command.args(flags).arg(source(name)).arg("-o").arg(&program));
-        Some(Self { directory, program })
-    }
-
-    fn plain(&self, arguments: &[&str]) -> Vec<u8> {
-        let output = Command::new(&self.program).args(arguments).output().expect("it starts");
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        output.stdout
-    }
-
-    /// Runs the program on far memory, insists that it prints what it prints without, and returns what was counted.
-    fn run(&self, far: &str, arguments: &[&str]) -> Value {
-        self.run_with(far, "second-chance", arguments)
-    }
-
-    /// The same with a replacement policy.
-    fn run_with(&self, far: &str, replacement: &str, arguments: &[&str]) -> Value {
-        let stats = self.directory.path().join("stats.json");
-        let mut command = Command::new(farside());
-        command.args(["run", "--local", LOCAL, "--prefetch", "none", "--far", far]);
-        command.args(["--replacement", replacement, "--stats"]);
-        let output = command.arg(&stats).arg("--").arg(&self.program).args(arguments).output();
-        let output = output.expect("farside starts");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?} on {far}: {errors}");
-        assert_eq!(output.stdout, self.plain(arguments), "{arguments:?} on {far}");
-        let text = std::fs::read_to_string(&stats).expect("there are counters");
-        let counted: Value = serde_json::from_str(&text).expect("valid JSON");
-        assert!(counter(&counted, "resident_peak_bytes") <= 4 << 20, "{counted}");
-        counted
-    }
-}
-
-fn counter(counted: &Value, name: &str) -> u64 {
-    counted["counters"][name].as_u64().unwrap_or_else(|| panic!("there is no counter {name}"))
-}
 
 /// Runs one of the passes of `hints.c` on all nodes.
 fn pass(test: &str, what: &str, check: impl Fn(&Value)) {
@@ -183,18 +131,6 @@ fn hints_that_cannot_be_meant_are_counted_and_harmless() {
 }
 
 #[test]
-fn tasks_wait_while_others_run() {
-    // With a hook their stacks are far memory, too: what gives hints there must not wait for itself.
-    let test = "tasks_wait_while_others_run";
-    let Some(place) = Place::new(test, "tasks.c", "gcc", &["-std=gnu99"]) else { return };
-    for far in NODES {
-        for how in ["steps", "hook"] {
-            few_faults(&place.run(far, &[MEGABYTES, how]));
-        }
-    }
-}
-
-#[test]
 fn the_header_suits_all_languages_and_linkages() {
     let test = "the_header_suits_all_languages_and_linkages";
     for (compiler, flags) in [
@@ -212,64 +148,4 @@ fn the_header_suits_all_languages_and_linkages() {
     if let Some(place) = Place::new(test, "hint.c", "gcc", &["-std=gnu99", "-static"]) {
         place.plain(&[MEGABYTES]);
     }
-}
-
-/// Runs a command, which must succeed, and returns what it printed.
-fn output_of(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {errors}");
-    String::from_utf8(output.stdout).expect("readable output").trim().to_owned()
-}
-
-/// A directory in which the header is installed.
-fn installed() -> TempDir {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let prefix = tempfile::tempdir().expect("a temporary directory");
-    let mut make = Command::new("make");
-    let variable = format!("PREFIX={}", prefix.path().display());
-    output_of(make.arg("-C").arg(root).args(["--silent", "install-header", &variable]));
-    prefix
-}
-
-const PKG_CONFIG: &str = "pkg-config";
-
-#[test]
-fn pkg_config_finds_the_header() {
-    let test = "pkg_config_finds_the_header";
-    if !has_program(test, PKG_CONFIG, PKG_CONFIG) {
-        return;
-    }
-    let prefix = installed();
-    let search = prefix.path().join("share/pkgconfig");
-    let ask = |what| {
-        output_of(Command::new(PKG_CONFIG).env("PKG_CONFIG_PATH", &search).args([what, "farside"]))
-    };
-    assert_eq!(ask("--modversion"), env!("CARGO_PKG_VERSION"));
-    assert_eq!(ask("--cflags"), format!("-I{}/include", prefix.path().display()));
-    assert!(prefix.path().join("include/farside.h").exists());
-}
-
-#[test]
-fn cmake_finds_the_header() {
-    let test = "cmake_finds_the_header";
-    if !has_program(test, "cmake", "cmake") {
-        return;
-    }
-    let prefix = installed();
-    let project = tempfile::tempdir().expect("a temporary directory");
-    let text = format!(
-        "cmake_minimum_required(VERSION 3.13)\nproject(hint C)\nfind_package(farside {} REQUIRED)\n\
-         add_executable(hint {})\ntarget_link_libraries(hint PRIVATE farside::farside)\n",
-        env!("CARGO_PKG_VERSION"),
-        source("hint.c").display()
-    );
-    std::fs::write(project.path().join("CMakeLists.txt"), text).expect("a file can be written");
-    let build = project.path().join("build");
-    let mut configure = Command::new("cmake");
-    let prefix = format!("-DCMAKE_PREFIX_PATH={}", prefix.path().display());
-    output_of(configure.arg("-S").arg(project.path()).arg("-B").arg(&build).arg(prefix));
-    output_of(Command::new("cmake").arg("--build").arg(&build));
-    let sum = output_of(Command::new(build.join("hint")).arg("1"));
-    assert!(!sum.is_empty());
 }
