@@ -181,8 +181,8 @@ impl Embedded {
 }
 
 impl FarStore for Embedded {
-    fn is_instant(&self) -> bool {
-        self.link.is_free()
+    fn wait_ns(&self) -> u64 {
+        self.link.wait_ns(PAGE)
     }
 
     fn expect(&self, page: u64) {

@@ -31,11 +31,21 @@ impl Link {
         self.latency_ns == 0 && self.bits_per_second == 0
     }
 
+    /// How long so many bytes take to come if the link is idle, in nanoseconds.
+    pub fn wait_ns(&self, bytes: usize) -> u64 {
+        self.latency_ns + self.transfer_ns(bytes)
+    }
+
+    fn transfer_ns(&self, bytes: usize) -> u64 {
+        let ns = bytes as u128 * 8 * 1_000_000_000;
+        ns.checked_div(u128::from(self.bits_per_second)).unwrap_or(0) as u64
+    }
+
     fn occupy(&self, wire: &AtomicU64, bytes: usize) -> u64 {
         if self.bits_per_second == 0 {
             return now_ns();
         }
-        let cost = (bytes as u128 * 8 * 1_000_000_000 / u128::from(self.bits_per_second)) as u64;
+        let cost = self.transfer_ns(bytes);
         let now = now_ns();
         let mut end = 0;
         // The closure always returns a value, so the update cannot fail.

@@ -50,8 +50,13 @@ pub enum FarError {
 /// methods may be called from several threads at once; the caller sees to it that no two calls
 /// concern the same page at the same time.
 pub trait FarStore: Send + Sync {
-    /// Whether reads take no longer than copying: there is nothing to gain by not waiting for them.
-    fn is_instant(&self) -> bool;
+    /// About how long a page takes to come, in nanoseconds; 0 if no longer than copying it.
+    fn wait_ns(&self) -> u64;
+
+    /// Whether there is nothing to gain by not waiting for reads.
+    fn is_instant(&self) -> bool {
+        self.wait_ns() == 0
+    }
 
     /// `page` may be read in a moment: a chance to have ready what finds it. Must cost next to nothing.
     fn expect(&self, page: u64) {

@@ -79,15 +79,20 @@ impl Pager {
                     }
                 }
                 State::Watched => {
-                    if let Some(word) = self.rescue(page) {
+                    if let Some(outcome) = self.use_watched(w, page) {
                         w.answer = Some(Answer::Unmapped);
-                        let outcome = if word.prefetched() { self.used(w, page) } else { Ok(()) };
                         self.wake(page, 1);
                         return outcome;
                     }
                 }
             }
         }
+    }
+
+    /// Maps a watched page again, and fetches what follows if it had been prefetched; `None` if it is not watched any more.
+    pub(crate) fn use_watched(&self, w: &mut Worker, page: u64) -> Option<Outcome> {
+        let word = self.rescue(page)?;
+        Some(if word.prefetched() { self.used(w, page) } else { Ok(()) })
     }
 
     /// Lets the program write a page it had fetched for reading; false if the page is gone.

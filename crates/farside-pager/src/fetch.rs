@@ -21,7 +21,7 @@ use crate::word::{State, Word};
 
 /// Runs shorter than this are copied in rather than moved: a single copy maps its page write-protected
 /// in the same step.
-const MOVE_FROM: u64 = 4;
+pub(crate) const MOVE_FROM: u64 = 4;
 
 /// Every so many prefetched runs keep one page unmapped, to learn whether it is used.
 const SAMPLE_EVERY: u64 = 8;
@@ -176,15 +176,7 @@ impl Pager {
             let got = self.acquire(w, most, least)?;
             return self.copy_run(w, first, got, purpose).map(|()| got);
         }
-        let mut spare = self.area.take_spare(most as u32);
-        if spare.is_none_or(|run| u64::from(run.count) < most) && self.budget_is_short(most) {
-            if let Some(run) = spare.take() {
-                self.area.add_spare(run);
-            }
-            self.reclaim(w, most)?;
-            spare = self.area.take_spare(most as u32);
-        }
-        match spare {
+        match self.spare_frames(w, most)? {
             Some(run) => {
                 self.move_run(w, first, run, purpose)?;
                 Ok(u64::from(run.count))
@@ -195,6 +187,19 @@ impl Pager {
                 self.copy_run(w, first, got, purpose).map(|()| got)
             }
         }
+    }
+
+    /// Takes spare frames that lie side by side, so many or fewer; evicts if there are too few.
+    pub(crate) fn spare_frames(&self, w: &mut Worker, want: u64) -> Result<Option<Run>, FarError> {
+        let mut spare = self.area.take_spare(want as u32);
+        if spare.is_none_or(|run| u64::from(run.count) < want) && self.budget_is_short(want) {
+            if let Some(run) = spare.take() {
+                self.area.add_spare(run);
+            }
+            self.reclaim(w, want)?;
+            spare = self.area.take_spare(want as u32);
+        }
+        Ok(spare)
     }
 
     fn budget_is_short(&self, want: u64) -> bool {
@@ -319,7 +324,10 @@ impl Pager {
         self.area.leave_empty(run);
         let protected = if moved && protect > 0 { self.protect_clean(first, protect) } else { 0 };
         self.publish_fetched(first, protected, count, purpose);
-        self.wake(first, count);
+        // Who gave a hint is not asleep, and whoever else came meanwhile has said so.
+        if !purpose.is_hinted() {
+            self.wake(first, count);
+        }
     }
 
     /// Ends the transition of `count` mapped pages, of which the first `protected` are write-protected.

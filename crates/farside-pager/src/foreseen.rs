@@ -5,8 +5,9 @@ use farside_os::memory::PAGE;
 use farside_policy::batches::BATCH;
 use farside_policy::prefetch::PrefetchPlan;
 
+use crate::fetch::MOVE_FROM;
 use crate::flight::Flight;
-use crate::frames::bytes_at;
+use crate::frames::{Run, bytes_at};
 use crate::pager::{Outcome, Pager, Worker};
 use crate::purpose::Purpose;
 use crate::word::{State, Word};
@@ -80,7 +81,13 @@ impl Pager {
         most: u64,
         purpose: Purpose,
     ) -> Result<Option<u64>, FarError> {
-        let got = self.acquire(w, most.min(FLIGHT_PAGES), 0)?;
+        let want = most.min(FLIGHT_PAGES);
+        if want >= MOVE_FROM
+            && let Some(run) = self.spare_frames(w, want)?
+        {
+            return self.start_flight_into(run, first, purpose);
+        }
+        let got = self.acquire(w, want, 0)?;
         let count = self.claim_far(first, got, Word::new(State::Busy).with_flight());
         self.budget.give(got - count);
         if got == 0 {
@@ -99,6 +106,31 @@ impl Pager {
             }
         }
         Ok(Some(count.max(1)))
+    }
+
+    /// Sends for as many far pages from `first` on as there are frames; returns how far it came.
+    fn start_flight_into(
+        &self,
+        run: Run,
+        first: u64,
+        purpose: Purpose,
+    ) -> Result<Option<u64>, FarError> {
+        let busy = Word::new(State::Busy).with_flight();
+        let count = self.claim_far(first, u64::from(run.count), busy) as u32;
+        let left = Run { start: run.start + count, count: run.count - count };
+        if left.count > 0 {
+            self.area.add_spare(left);
+        }
+        let run = Run { start: run.start, count };
+        if count > 0 {
+            let ticket = self.store.begin_read(first, count).inspect_err(|_| {
+                self.leave_far(first..first + u64::from(count));
+                self.area.add_spare(run);
+            })?;
+            let frames = Some(run);
+            self.flights.start(Flight { ticket, frames, keep: None, purpose, held: None });
+        }
+        Ok(Some(u64::from(count).max(1)))
     }
 
     /// Completes the oldest flight, or follows a piece of advice; false if there is neither. Of threads that

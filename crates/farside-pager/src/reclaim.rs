@@ -133,7 +133,8 @@ impl Pager {
         } else {
             self.choose(&mut w.scratch, batch);
         }
-        self.watch_pages(&mut w.scratch, |run| run >= WATCHED_RUN || self.uses.watch_next());
+        let pays = |run| run >= WATCHED_RUN || self.uses.watch_next(self.store.wait_ns());
+        self.watch_pages(&mut w.scratch, pays);
         self.evict(&mut w.scratch)
     }
 

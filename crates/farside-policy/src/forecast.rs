@@ -67,10 +67,15 @@ impl WriteForecast {
     }
 }
 
+/// What it takes to spare a fetch, in nanoseconds, if all watched pages are used: two of them are unmapped and mapped
+/// again for it, as some would have been used before they left, and 4 us are what a system call takes that unmaps a page.
+const WATCH_NS: u64 = 9_000;
+
 /// Foresees whether a page will be used while it is watched.
 ///
-/// Unmapping a page by itself to watch it costs about a system call more than evicting it; the page
-/// stays if it is used, but for a soft fault. That pays if enough of the watched pages are used.
+/// Unmapping a page by itself to watch it costs a system call; the page stays if it is used, but for a soft fault, which
+/// takes as long as fetching it without the wait for the far store. That pays if enough of the watched pages are used,
+/// and the far store takes its time.
 #[derive(Default)]
 pub struct UseForecast {
     /// Of watched pages, those that were used.
@@ -79,10 +84,12 @@ pub struct UseForecast {
 }
 
 impl UseForecast {
-    /// Whether to watch the next page, if it takes a system call of its own.
-    pub fn watch_next(&self) -> bool {
+    /// Whether to watch the next page, if it takes a system call of its own, where fetching a page means to wait for so
+    /// long.
+    pub fn watch_next(&self, wait_ns: u64) -> bool {
         let probe = self.asked.fetch_add(1, Relaxed).is_multiple_of(PROBE_EVERY);
-        probe || self.used.get() >= WHOLE / 8
+        let saved = u64::from(self.used.get()) * wait_ns;
+        probe || saved >= u64::from(WHOLE) * WATCH_NS
     }
 
     /// A watched page was used.
@@ -103,12 +110,15 @@ mod tests {
     #[test]
     fn pages_are_watched_only_while_they_are_used() {
         let uses = UseForecast::default();
-        let watched = |uses: &UseForecast| (0..160).filter(|_| uses.watch_next()).count();
-        assert_eq!(watched(&uses), 10, "without experience only probes are");
+        let watched = |uses: &UseForecast, wait| (0..160).filter(|_| uses.watch_next(wait)).count();
+        assert_eq!(watched(&uses, 30_000), 10, "without experience only probes are");
         (0..64).for_each(|_| uses.used());
-        assert_eq!(watched(&uses), 160);
+        assert_eq!([30_000, 12_000].map(|wait| watched(&uses, wait)), [160, 160]);
+        assert_eq!(watched(&uses, 0), 10, "fetching it takes no longer than looking");
+        (0..64).for_each(|_| uses.unused());
+        assert_eq!([30_000, 12_000].map(|wait| watched(&uses, wait)), [160, 10]);
         (0..640).for_each(|_| uses.unused());
-        assert_eq!(watched(&uses), 10);
+        assert_eq!(watched(&uses, 30_000), 10);
     }
 
     #[test]

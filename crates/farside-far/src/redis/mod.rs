@@ -211,8 +211,9 @@ impl Redis {
 }
 
 impl FarStore for Redis {
-    fn is_instant(&self) -> bool {
-        false
+    /// What a server across a fast network takes: who asks wants to know how much dearer this is than a system call.
+    fn wait_ns(&self) -> u64 {
+        60_000
     }
 
     fn expect(&self, page: u64) {

@@ -116,8 +116,8 @@ unsafe impl Send for SimStore {}
 unsafe impl Sync for SimStore {}
 
 impl FarStore for Link {
-    fn is_instant(&self) -> bool {
-        self.0.config.instant
+    fn wait_ns(&self) -> u64 {
+        if self.0.config.instant { 0 } else { 30_000 }
     }
 
     fn begin_read(&self, first: u64, count: u32) -> Result<Ticket, FarError> {

@@ -272,7 +272,7 @@ impl<'a, P: ReplacementPolicy> Paging<'a, P> {
         watch.sort_unstable_by_key(|(page, _)| page.0);
         for run in watch.chunk_by(|(a, _), (b, _)| b.0 == a.0 + 1) {
             for run in run.chunks(BATCH) {
-                if run.len() < WATCHED_RUN && !self.uses.watch_next() {
+                if run.len() < WATCHED_RUN && !self.uses.watch_next(self.fetch_ns() as u64) {
                     continue;
                 }
                 for (page, _) in run {
