@@ -17,6 +17,8 @@
 
 #include <farside/coroutines.hpp>
 
+#include "random.h"
+
 namespace {
 
 /* A coroutine that nobody waits for. */
@@ -29,12 +31,6 @@ struct task {
         void unhandled_exception() { std::terminate(); }
     };
 };
-
-uint64_t mix(uint64_t x) {
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-    return x ^ x >> 31;
-}
 
 task walk(const std::vector<uint64_t> &table, uint64_t at, uint64_t steps, uint64_t &sum) {
     for (uint64_t i = 0; i < steps; i++) {

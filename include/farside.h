@@ -74,6 +74,10 @@
  * The calls are safe in all threads, and not in signal handlers. A library that is loaded later
  * with dlopen() may make them if the program does so too, or if FARSIDE_PARTS=1 is in the
  * environment of `farside run`. With FARSIDE_PARTS=0 nothing is done in any part.
+ *
+ *
+ * With FARSIDE_OFF defined before the header is included all of this does nothing, to see what it
+ * costs.
  */
 #ifndef FARSIDE_H
 #define FARSIDE_H
@@ -96,7 +100,7 @@ enum farside_mode {
     FARSIDE_AUTO = 3
 };
 
-#if defined(__GNUC__) && defined(__ELF__)
+#if defined(__GNUC__) && defined(__ELF__) && !defined(FARSIDE_OFF)
 
 /* Looked up at start-up, even in programs with fixed addresses; null where Farside is not. */
 #if !defined(__clang__) && __GNUC__ >= 6
@@ -410,16 +414,17 @@ private:
 
 #define farside_begin(mode) ((void)(mode), 0)
 #define farside_end() (0)
-#define farside_hint(...) ((void)0)
-#define farside_start(...) (0)
-#define farside_arrived(address, size) (1)
-#define farside_ahead(addresses, count) ((void)0)
-#define farside_ahead_strided(address, stride, count) ((void)0)
-#define farside_ahead_indirect(base, size, indices, count) ((void)0)
-#define farside_done(address, size) ((void)0)
-#define farside_pin(address, size) (0)
-#define farside_unpin(address, size) ((void)0)
-#define farside_wait_with(call, argument) ((void)0)
+#define farside_hint(address, ...) ((void)(address))
+#define farside_start(address, ...) ((void)(address), 0)
+#define farside_arrived(address, size) ((void)(address), (void)(size), 1)
+#define farside_ahead(addresses, count) ((void)(addresses), (void)(count))
+#define farside_ahead_strided(address, stride, count) ((void)(address), (void)(stride), (void)(count))
+#define farside_ahead_indirect(base, size, indices, count)                                         \
+    ((void)(base), (void)(size), (void)(indices), (void)(count))
+#define farside_done(address, size) ((void)(address), (void)(size))
+#define farside_pin(address, size) ((void)(address), (void)(size), 0)
+#define farside_unpin(address, size) ((void)(address), (void)(size))
+#define farside_wait_with(call, argument) ((void)(call), (void)(argument))
 
 #endif
 

@@ -34,6 +34,8 @@ qemu-user	qemu-x86_64	runs the programs whose memory accesses are captured
 golang-go	go	builds the Go program that runs unmanaged
 iproute2	ip	cuts machines of the exam off from one another
 libboost-fiber-dev	/usr/include/boost/fiber/all.hpp	switches between the tasks of an examined example
+libsnappy-dev	/usr/include/snappy.h	compresses what another one sends
+libssl-dev	/usr/include/openssl/evp.h	encrypts it
 pkg-config	pkg-config	finds the header of the examined examples
 cmake	cmake	finds it another way
 libucx0	/usr/lib/x86_64-linux-gnu/libucp.so.0	carries pages to memory nodes

@@ -1,5 +1,6 @@
 //! Programs that say what they are about to use (`farside.h`).
 
+mod examples;
 mod packages;
 mod place;
 mod tasks;
@@ -143,6 +144,10 @@ fn the_header_suits_all_languages_and_linkages() {
         let Some(place) = Place::new(test, "hint.c", compiler, flags) else { return };
         let counted = place.run(NODES[0], &[MEGABYTES]);
         few_faults(&counted);
+    }
+    // Switched off, they do nothing.
+    if let Some(place) = Place::new(test, "hint.c", "gcc", &["-std=gnu99", "-DFARSIDE_OFF"]) {
+        assert_eq!(counter(&place.run(NODES[0], &[MEGABYTES]), "hints"), 0);
     }
     // A program without a dynamic linker has no Farside, and hints that do nothing.
     if let Some(place) = Place::new(test, "hint.c", "gcc", &["-std=gnu99", "-static"]) {

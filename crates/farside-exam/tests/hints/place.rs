@@ -48,6 +48,12 @@ impl Place {
         output.stdout
     }
 
+    /// The exit code without Farside.
+    pub fn refused(&self, arguments: &[&str]) -> Option<i32> {
+        let output = Command::new(&self.program).args(arguments).output().expect("it starts");
+        output.status.code()
+    }
+
     /// Runs the program on far memory, insists that it prints what it prints without, and returns what was counted.
     pub fn run(&self, far: &str, arguments: &[&str]) -> Value {
         self.run_with(far, "second-chance", arguments)
