@@ -34,7 +34,7 @@ help:
 	@echo "make test     set up, build, and check everything at reduced size"
 	@echo "make exam     the exam of real programs at full size (hours)"
 	@echo "make fuzz     every parser and the simulators for FUZZ_SECONDS each"
-	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, nodes"
+	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, hints, nodes"
 	@echo "make study-path  PATH's figures again: docs/studies/path.md, its tables and plots"
 	@echo "make install  PREFIX=/usr/local DESTDIR="
 	@echo "make install-header  only farside.h and farside/*.hpp, with what pkg-config and CMake need to find it"
@@ -75,6 +75,7 @@ bench:
 	target/release/farside bench paging
 	target/release/farside bench analysis --python target/bench-python/bin/python
 	target/release/farside bench tape
+	target/release/farside bench hints
 	target/release/farside bench nodes
 
 study-path:

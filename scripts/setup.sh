@@ -48,6 +48,9 @@ python3-venv	/usr/lib/python3.11/ensurepip/__init__.py	holds libCacheSim, the ot
 xz-utils	xz	captured program
 perl	perl	captured program
 g++	g++	compiles the recorded programs
+libboost-fiber-dev	/usr/include/boost/fiber/all.hpp	switches between the tasks of a hinted program
+libsnappy-dev	/usr/include/snappy.h	compresses what another one sends
+libssl-dev	/usr/include/openssl/evp.h	encrypts it
 libeigen3-dev	/usr/include/eigen3/Eigen/Core	the library that they compute with
 libucx0	/usr/lib/x86_64-linux-gnu/libucp.so.0	carries pages to memory nodes
 libopenblas0-pthread	/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3	the one that numpy computes with"

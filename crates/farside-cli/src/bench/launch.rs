@@ -28,6 +28,8 @@ pub(crate) enum Place<'a> {
 pub(crate) struct Outcome {
     /// Standard output.
     pub stdout: Output,
+    /// Standard error, if it was to be kept.
+    pub stderr: String,
     /// From start to end.
     pub wall: Duration,
     /// Highest resident size of any one process, in bytes.
@@ -109,19 +111,29 @@ pub(crate) fn own() -> Result<PathBuf, Failure> {
 /// A program with its arguments.
 pub(crate) struct Program {
     argv: Vec<OsString>,
+    keeps_stderr: bool,
     env: Vec<(&'static str, OsString)>,
 }
 
 impl Program {
     /// `argv[0]` is looked up on the path.
     pub fn new<S: Into<OsString>>(argv: impl IntoIterator<Item = S>) -> Self {
-        Self { argv: argv.into_iter().map(Into::into).collect(), env: Vec::new() }
+        Self {
+            argv: argv.into_iter().map(Into::into).collect(),
+            keeps_stderr: false,
+            env: Vec::new(),
+        }
     }
 
     /// Sets an environment variable.
     pub fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.env.push((name, value.into()));
         self
+    }
+
+    /// Keeps what it writes to standard error, which else is this program's own.
+    pub fn keep_stderr(self) -> Self {
+        Self { keeps_stderr: true, ..self }
     }
 
     /// The command that starts it in `place`; for far memory with the file its counters will be in.
@@ -163,6 +175,11 @@ impl Program {
     ) -> Result<Outcome, Failure> {
         let (mut command, stats) = self.command(place, shared, scratch)?;
         let name = || format!("{:?}", self.argv);
+        let errors = self.keeps_stderr.then(|| scratch.join("stderr"));
+        if let Some(file) = &errors {
+            let file = std::fs::File::create(file);
+            command.stderr(file.map_err(|e| Failure::io("a file for standard error", &e))?);
+        }
         let begin = Instant::now();
         let mut child = command
             .stdin(Stdio::null())
@@ -175,10 +192,12 @@ impl Program {
         let usage = kernel::wait_for(child.id() as libc::pid_t)
             .map_err(|e| Failure::io(format!("waiting for {}", name()), &e))?;
         let wall = begin.elapsed();
+        let stderr = errors.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
         if usage.code != 0 {
-            return Err(Failure::new(format!("{} ended with code {}", name(), usage.code)));
+            let why = stderr.trim_end();
+            return Err(Failure::new(format!("{} ended with code {} {why}", name(), usage.code)));
         }
         let stats = stats.map(|file| Stats::of_managed_run(&file)).transpose()?;
-        Ok(Outcome { stdout, wall, peak_resident: usage.peak_resident, stats })
+        Ok(Outcome { stdout, stderr, wall, peak_resident: usage.peak_resident, stats })
     }
 }

@@ -115,6 +115,45 @@ const MECHANISMS: &[Mechanism] = &[
     plain("scan of a page for pointers into a range", batches::pointers),
 ];
 
+/// Pages that are dropped in one comparison of ways to do it.
+const DROPPED: usize = 16_384;
+
+/// Dropping scattered pages, 64 in a call, beside each by itself: alone, and while another thread keeps a second processor
+/// busy, which has to be told of each page that goes.
+pub(crate) fn scattered_drops(
+    shared: &Shared,
+    progress: &Progress,
+) -> std::result::Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    for (beside, goal) in [(false, Some(Goal::Faster(5.0))), (true, None)] {
+        let work = format!(
+            "64 scattered pages dropped in one call, beside single calls{}",
+            if beside { ", another thread running" } else { "" }
+        );
+        let (mut together, mut singly) = (Vec::new(), Vec::new());
+        let measured = batches::while_running(beside, || {
+            for round in 0..=shared.repetitions {
+                progress.say(format!("{work}, round {round} of {}", shared.repetitions));
+                let (one, other) =
+                    (batches::drop_vector::<64>(DROPPED)?, batches::drop_scattered(DROPPED)?);
+                // The first round warms up.
+                if round > 0 {
+                    together.push(one);
+                    singly.push(other);
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = measured {
+            skip(&work, &error.to_string());
+            continue;
+        }
+        let (ours, partner) = (median(&together), Some(median(&singly)));
+        rows.push(Row { work, ours, partner, unit: "ns/page", goal });
+    }
+    Ok(rows)
+}
+
 /// Measures all mechanisms that this kernel has, in rounds, and takes medians.
 pub(crate) fn run(
     args: &MechanismsArgs,

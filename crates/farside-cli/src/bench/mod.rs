@@ -4,12 +4,15 @@
 //! the table, `--json` - is shared.
 
 mod analysis;
+mod cache;
 mod demo;
+mod hints;
 mod janitor;
 mod kernel;
 mod lackey;
 mod launch;
 mod mechanisms;
+mod network;
 mod nodes;
 mod paging;
 mod programs;
@@ -66,6 +69,8 @@ enum What {
     Analysis(analysis::AnalysisArgs),
     /// Recording and planning of the programs of the 3PO paper, beside plain runs and other ways
     Tape(tape::TapeArgs),
+    /// Hints: what they cost, and four programs with and without them, beside the kernel's own swap
+    Hints(hints::HintsArgs),
     /// Memory nodes across TCP on this machine, beside raw exchanges and the kernel's own swap
     Nodes(nodes::NodesArgs),
     /// Two real programs: plain, on far memory, and on the kernel's swap
@@ -112,6 +117,7 @@ pub fn run(args: BenchArgs) -> ExitCode {
         What::Paging(own) => paging::run(&own, &shared, &progress),
         What::Analysis(own) => analysis::run(&own, &shared, &progress),
         What::Tape(own) => tape::run(&own, &shared, &progress),
+        What::Hints(own) => hints::run(&own, &shared, &progress),
         What::Nodes(own) => nodes::run(&own, &shared, &progress),
         What::Demo(own) => return finish(demo::run(&own, &shared, &progress)),
         What::Reckon(own) => return finish(analysis::reckon::run(&own)),

@@ -10,6 +10,8 @@ pub(crate) enum Goal {
     Faster(f64),
     /// Our figure divided by the partner's must not exceed this.
     AtMost(f64),
+    /// Our figure itself must stay below this.
+    Under(f64),
 }
 
 /// One line of a benchmark.
@@ -33,17 +35,17 @@ impl Row {
         let partner = self.partner?;
         let (over, under) = match self.goal {
             Some(Goal::Faster(_)) => (partner, self.ours),
-            Some(Goal::AtMost(_)) | None => (self.ours, partner),
+            Some(Goal::AtMost(_) | Goal::Under(_)) | None => (self.ours, partner),
         };
         (under > 0.0).then(|| over / under)
     }
 
-    /// Whether the goal is reached; `None` without a goal or without a partner.
+    /// Whether the goal is reached; `None` without a goal, or without the partner that it is about.
     pub fn met(&self) -> Option<bool> {
-        let ratio = self.ratio()?;
         match self.goal? {
-            Goal::Faster(least) => Some(ratio >= least),
-            Goal::AtMost(most) => Some(ratio <= most),
+            Goal::Faster(least) => Some(self.ratio()? >= least),
+            Goal::AtMost(most) => Some(self.ratio()? <= most),
+            Goal::Under(bound) => Some(self.ours < bound),
         }
     }
 
@@ -51,6 +53,7 @@ impl Row {
         Some(match self.goal? {
             Goal::Faster(least) => format!("at least {least}x faster"),
             Goal::AtMost(most) => format!("at most {most}x"),
+            Goal::Under(bound) => format!("under {bound} {}", self.unit),
         })
     }
 
@@ -149,6 +152,13 @@ mod tests {
         assert_eq!(row(1.0, 7.9, Goal::Faster(8.0)).met(), Some(false));
         assert_eq!(row(1.03, 1.0, Goal::AtMost(1.03)).met(), Some(true));
         assert_eq!(row(1.04, 1.0, Goal::AtMost(1.03)).met(), Some(false));
+    }
+
+    #[test]
+    fn a_bound_needs_no_partner() {
+        let bound = Some(Goal::Under(3.0));
+        let row = |ours| Row { partner: None, goal: bound, ..row(ours, 0.0, Goal::AtMost(1.0)) };
+        assert_eq!([2.9, 3.0].map(|ours| row(ours).met()), [Some(true), Some(false)]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::hint::black_box;
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use super::super::uffd::{
@@ -116,6 +117,26 @@ pub(super) fn scan<const PROTECT_AGAIN: bool>(pages: usize) -> Result<f64> {
 pub(super) fn drop_run<const BATCH: usize>(pages: usize) -> Result<f64> {
     let memory = present(pages)?;
     timed(pages, BATCH, |i| memory.advise(i, BATCH, libc::MADV_DONTNEED))
+}
+
+pub(super) fn drop_scattered(pages: usize) -> Result<f64> {
+    let memory = present(2 * pages)?;
+    timed(pages, 1, |i| memory.advise(2 * i, 1, libc::MADV_DONTNEED))
+}
+
+/// Does something while another thread of this process computes, if it is to.
+pub(super) fn while_running<R>(runs: bool, body: impl FnOnce() -> Result<R>) -> Result<R> {
+    let ended = AtomicBool::new(!runs);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        let result = body();
+        ended.store(true, Relaxed);
+        result
+    })
 }
 
 pub(super) fn drop_vector<const BATCH: usize>(pages: usize) -> Result<f64> {

@@ -8,7 +8,6 @@ mod build;
 mod bytes;
 mod faults;
 mod figures;
-mod network;
 pub(crate) mod plan;
 mod planning;
 mod programs;
@@ -23,11 +22,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::cache::Cache;
+use super::network::Network;
 use super::progress::Progress;
 use super::row::Row;
 use super::{Failure, Shared, skip};
-use build::Cache;
-use network::Network;
 use programs::{Name, Ready, Scale};
 use replay::{Mode, Replayed};
 use runs::Runs;
@@ -107,10 +106,7 @@ pub(crate) fn run<'a>(
     shared: &'a Shared,
     progress: &'a Progress,
 ) -> Result<Vec<Row>, Failure> {
-    let cache = match &args.cache {
-        Some(directory) => Cache::at(directory.clone()),
-        None => Cache::of_user()?,
-    };
+    let cache = Cache::at(args.cache.as_deref())?;
     let runs = Runs::new(shared, progress)?;
     let mut programs = Vec::new();
     for name in Name::value_variants() {

@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
 
-use super::build::Cache;
+use super::build::binary;
+use crate::bench::cache::Cache;
 use crate::bench::launch::Program;
 use crate::bench::programs::{PYTHON, has_numpy};
 
@@ -108,13 +109,13 @@ impl Name {
 /// Builds a program and sees whether it can run here; if not, why, and what to install.
 pub(super) fn prepare(name: Name, scale: Scale, cache: &Cache) -> Result<Ready, String> {
     let command = match name.source() {
-        Source::Cpp(source) => vec![cache.binary(name.text(), source)?.into_os_string()],
+        Source::Cpp(source) => vec![binary(cache, name.text(), source)?.into_os_string()],
         Source::Python(source) => {
             has_numpy()?;
             if name == Name::NpMatmul {
                 has_openblas()?;
             }
-            vec![PYTHON.into(), cache.script(name.text(), source)?.into_os_string()]
+            vec![PYTHON.into(), cache.script(name.text(), ".py", source)?.into_os_string()]
         }
     };
     let Input { arguments, bytes } = name.input(scale);

@@ -8,11 +8,11 @@ use std::path::Path;
 use farside_sim::plan::PlanPolicy;
 
 use super::figures::{Counter, Figures};
-use super::network::Network;
 use super::programs::{Name, Ready};
 use super::runs::{FarRun, Way};
 use super::{Bench, MICROSET};
 use crate::bench::Failure;
+use crate::bench::network::Network;
 
 /// How a program runs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

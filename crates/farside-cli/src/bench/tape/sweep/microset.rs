@@ -10,8 +10,8 @@ use farside_sim::plan::PlanPolicy;
 
 use super::draw::{chart, write};
 use super::runs::file_name;
+use crate::bench::network::Network;
 use crate::bench::row::{Row, median};
-use crate::bench::tape::network::Network;
 use crate::bench::tape::programs::Ready;
 use crate::bench::tape::replay::{Mode, Replayed, Setting, write_details};
 use crate::bench::tape::runs::{Way, bytes_of, wall_ms};

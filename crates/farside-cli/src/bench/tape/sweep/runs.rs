@@ -6,8 +6,8 @@ use farside_report::chart::Axis;
 
 use super::draw::{Line, chart};
 use crate::bench::Failure;
+use crate::bench::network::Network;
 use crate::bench::row::Row;
-use crate::bench::tape::network::Network;
 use crate::bench::tape::programs::Ready;
 use crate::bench::tape::replay::{Mode, Replayed, Setting, write_details};
 use crate::bench::tape::{Bench, LOCAL};

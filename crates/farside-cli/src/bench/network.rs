@@ -7,7 +7,7 @@ use farside_far::FarUrl;
 
 /// A network between program and memory node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Network {
+pub(crate) struct Network {
     text: String,
     bits_per_second: u64,
 }

@@ -1,0 +1,80 @@
+//! Runs in turn of programs that say what they took.
+
+use crate::bench::launch::{Output, Place, Program, Scratch};
+use crate::bench::progress::Progress;
+use crate::bench::row::median;
+use crate::bench::{Failure, Shared, warmup};
+
+/// How programs are run and compared.
+pub(super) struct Measure<'a> {
+    pub shared: &'a Shared,
+    pub progress: &'a Progress,
+    pub scratch: Scratch,
+}
+
+/// One of the ways that are compared.
+pub(super) struct Way<'a> {
+    /// What is said of it meanwhile.
+    pub name: String,
+    pub program: Program,
+    pub place: Place<'a>,
+}
+
+impl<'a> Measure<'a> {
+    pub fn new(shared: &'a Shared, progress: &'a Progress) -> Result<Self, Failure> {
+        Ok(Self { shared, progress, scratch: Scratch::new()? })
+    }
+
+    /// Runs all `ways` in turn; of what each says it took, the median. All have to print the same.
+    pub fn in_turn(&self, what: &str, ways: &[Way<'_>]) -> Result<Vec<f64>, Failure> {
+        let mut figures = vec![Vec::new(); ways.len()];
+        let mut printed: Option<Output> = None;
+        for round in 1..=self.shared.repetitions {
+            for (index, way) in ways.iter().enumerate() {
+                let of = self.shared.repetitions;
+                self.progress.say(format!("{what}, round {round} of {of}: {}", way.name));
+                let outcome = way.program.run(way.place, self.shared, &self.scratch)?;
+                if *printed.get_or_insert_with(|| outcome.stdout.clone()) != outcome.stdout {
+                    return Err(Failure::new(format!("{what}, {}: another result", way.name)));
+                }
+                figures[index].push(figure_of(&outcome.stderr)?);
+            }
+        }
+        Ok(figures.iter().map(|figures| median(figures)).collect())
+    }
+
+    /// Runs a program once with room for everything; returns how many bytes it uses.
+    pub fn footprint(&self, what: &str, program: &Program) -> Result<u64, Failure> {
+        self.progress.say(format!("{what}: with room for everything"));
+        let options = ["--local".to_owned(), "16G".to_owned()];
+        let outcome = program.run(Place::Far(&options), self.shared, &self.scratch)?;
+        let used = outcome.stats.and_then(|stats| stats.get("footprint_peak_bytes"));
+        let bytes = used.unwrap_or(0.0) as u64;
+        warmup::before_run(bytes, self.shared, &self.scratch)?;
+        Ok(bytes)
+    }
+}
+
+/// The first number of the first line with one that a program wrote to standard error.
+fn figure_of(stderr: &str) -> Result<f64, Failure> {
+    let number = |line: &str| line.split_whitespace().next()?.parse().ok();
+    let found = stderr.lines().find_map(number);
+    found.ok_or_else(|| Failure::new("a program did not say what it took"))
+}
+
+/// Options of `farside run` for so many local bytes and a far store.
+pub(super) fn options(local: u64, far: &str, more: &[&str]) -> Vec<String> {
+    let options = ["--local", &(local & !4095).to_string(), "--far", far].map(str::to_owned);
+    options.into_iter().chain(more.iter().map(|option| (*option).to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_program_took_is_the_first_number_it_writes() {
+        assert_eq!(figure_of("a warning\n0.1250 s, 80 requests/s\n").ok(), Some(0.125));
+        assert!(figure_of("nothing\n").is_err());
+    }
+}
