@@ -15,6 +15,10 @@ use crate::word::{State, Word};
 /// Pages of one flight: late hits wait for the whole flight, so that it must not be long.
 const FLIGHT_PAGES: u64 = 16;
 
+/// The same of what a hint has read ahead: it is sent for when the program is half-way to it, and fewer, longer flights
+/// interrupt the program less.
+const HINTED_PAGES: u64 = 32;
+
 /// How long the completer waits between two looks at a pager that is held still.
 const HELD_STILL_NS: u64 = 100_000;
 
@@ -81,7 +85,7 @@ impl Pager {
         most: u64,
         purpose: Purpose,
     ) -> Result<Option<u64>, FarError> {
-        let want = most.min(FLIGHT_PAGES);
+        let want = most.min(if purpose.is_hinted() { HINTED_PAGES } else { FLIGHT_PAGES });
         if want >= MOVE_FROM
             && let Some(run) = self.spare_frames(w, want)?
         {

@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use farside_far::{Embedded, FarStore, FarUrl};
 use farside_os::socket;
-use farside_pager::Hooks;
 use farside_pager::counters::{Counters, Snapshot};
 use farside_pager::service::Service;
 use farside_pager::settings::{Limit, Settings};
+use farside_pager::{Hint, Hooks};
 use farside_wire::pool::Message;
 
 const PAGE: usize = 4096;
@@ -284,4 +284,31 @@ fn protected_memory_is_evicted_and_comes_back() {
     service.pager().protect(addr, 256 * PAGE, libc::PROT_READ | libc::PROT_WRITE).expect("again");
     data[0] = 1;
     assert_eq!(data[0], 1);
+}
+
+#[test]
+fn only_the_first_hint_at_a_window_sends_for_it() {
+    let name = "only_the_first_hint_at_a_window_sends_for_it";
+    let service = match started(&settings(4 << 20, "fifo", "none"), "embedded:latency=20ms") {
+        Ok(service) => service,
+        Err(reason) => return println!("skipped: {name}: {reason}"),
+    };
+    // All of these are far when as many others have been written behind them.
+    let data = words(service, 4096);
+    data.iter_mut().enumerate().for_each(|(i, word)| *word = value(3, i));
+    let hint = |page: usize, ahead| {
+        let address = std::ptr::from_ref(&data[page * 512]) as usize;
+        service.hint(&Hint { address, size: 1, ahead, ..Hint::default() });
+    };
+    let before = service.pager().counters().snapshot();
+    hint(0, 32);
+    // On its way, so that its window is, too: the one behind that is another hint's.
+    hint(1, 32);
+    hint(33, 0);
+    let after = service.pager().counters().snapshot();
+    assert_eq!(after.hinted_pages - before.hinted_pages, 2, "pages 0 and 33");
+    assert_eq!(after.late_hits - before.late_hits, 1, "page 1");
+    for page in [0, 1, 32, 33] {
+        assert_eq!(data[page * 512], value(3, page * 512));
+    }
 }

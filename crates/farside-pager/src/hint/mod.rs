@@ -77,7 +77,7 @@ impl Pager {
             Counters::add(&self.counters.hints_missing, 1);
             self.count_missing(place, &pages);
         }
-        let looks_ahead = self.clear_marks(&pages) || missing;
+        let looks_ahead = self.clear_marks(&pages) || missing && self.is_new(&pages);
         let sent = self.send_for_hinted(&pages)?;
         let takes_time = !self.store.is_instant();
         let ahead =
@@ -92,6 +92,13 @@ impl Pager {
             self.look_ahead(w, &pages, hint)?;
         }
         Ok(())
+    }
+
+    /// Whether some of the pages are neither here nor on their way: nobody has looked ahead from there.
+    fn is_new(&self, pages: &Range<u64>) -> bool {
+        pages.clone().any(|page| {
+            matches!(self.table.load(page).state(), State::Far | State::Untouched | State::Zero)
+        })
     }
 
     /// What pages are fetched for because of a hint at some of them.

@@ -32,7 +32,7 @@ impl Pager {
             self.count_hint(place, Count::Astray, 1);
             return Ok(false);
         };
-        let looks_ahead = self.clear_marks(&pages);
+        let looks_ahead = self.clear_marks(&pages) || self.is_new(&pages);
         let (mut at, mut waits) = (pages.start, false);
         while at < pages.end {
             let word = self.table.load(at);
@@ -52,7 +52,7 @@ impl Pager {
             Counters::add(&self.counters.hints_missing, 1);
             self.count_hint(place, Count::Missing, 1);
         }
-        if waits || looks_ahead {
+        if looks_ahead {
             self.look_ahead(w, &pages, hint)?;
         }
         Ok(waits)
