@@ -8,6 +8,7 @@ mod leap;
 mod linux;
 mod none;
 mod plan;
+mod pointer;
 mod proximity;
 mod registry;
 mod spatial;
@@ -19,6 +20,10 @@ pub use leap::{AccessHistory, Leap, LeapOptions};
 pub use linux::LinuxWindow;
 pub use none::NoPrefetch;
 pub use plan::{MAX_RUNS, PrefetchPlan};
+pub use pointer::{
+    Conservative, Fetch, Fetches, Identify, MOST_FETCHES, Memory, Place, Pointer, PointerCounts,
+    PointerOptions, Walk,
+};
 pub use proximity::{Proximity, ProximityOptions};
 pub use registry::{NAMES, OMNISCIENT, by_name, by_name_with_tape};
 pub use spatial::{Spatial, SpatialOptions};
