@@ -174,8 +174,8 @@ private:
         Key key;
         while (take(key)) {
             const Item *item = table.find(key);
-            serving--;
             replies.push_back(reply(item));
+            serving--;
             if (replies.size() == BLOCK) flush();
         }
     }

@@ -164,14 +164,23 @@ int main(int argc, char **argv) {
         }
     }
     std::vector<Number> numbers(count);
-    for (size_t i = 0; i < count; i++) numbers[i] = mix(i + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (enters_from_below(&numbers[i])) farside_hint(&numbers[i], .mut = 1, .ahead = 64);
+        numbers[i] = mix(i + 1);
+    }
     const auto begin = std::chrono::steady_clock::now();
     parallel_sort(numbers, threads);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++) sum = sum * 3 + numbers[i];
-    printf("%016llx %s\n", (unsigned long long)sum,
-           std::is_sorted(numbers.begin(), numbers.end()) ? "sorted" : "not sorted");
+    Number last = 0;
+    bool is_sorted = true;
+    for (size_t i = 0; i < count; i++) {
+        if (enters_from_below(&numbers[i])) farside_hint(&numbers[i], .ahead = 64);
+        is_sorted &= last <= numbers[i];
+        last = numbers[i];
+        sum = sum * 3 + last;
+    }
+    printf("%016llx %s\n", (unsigned long long)sum, is_sorted ? "sorted" : "not sorted");
     fprintf(stderr, "%.4f s\n", took.count());
     return 0;
 }

@@ -86,6 +86,7 @@ struct alignas(4096) Object {
 void fill(Object &object, uint64_t number) {
     for (size_t i = 0; i < OBJECT; i += 8) {
         const uint64_t word = i % 64 < 32 ? mix(number * OBJECT + i) : number;
+        farside_hint(object.bytes + i, .mut = 1, .ahead = 64, .sequential = 1);
         memcpy(object.bytes + i, &word, 8);
     }
 }

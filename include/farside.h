@@ -35,6 +35,10 @@
  *     .sequential = 1     this place goes from page to page: within the page it had last it does
  *                         nothing at all
  *
+ * Besides single places the program may name lists of them (farside_ahead), what it is done with
+ * (farside_done), what is to stay here (farside_pin), and ranges that are used in another way than the
+ * rest, with a replacement policy of their own (farside_region).
+ *
  *
  * Parts
  *
@@ -146,8 +150,8 @@ struct farside_view {
     /* Far memory: where it begins, and its length in bytes, which is 0 without Farside. */
     uintptr_t base;
     uintptr_t length;
-    /* A word for each of its pages. */
-    const volatile uint64_t *words;
+    /* A byte for each of its pages. */
+    const volatile unsigned char *here;
     /* What a hint does if a page is not here, or cannot be written. */
     void (*hint)(const void *address, size_t size, long ahead, unsigned flags);
     /* The same for a task, and whether it has to wait; and whether that is over. */
@@ -170,13 +174,11 @@ struct farside_how {
 };
 
 /* Which version of the above this is. */
-#define FARSIDE_VIEW 1
+#define FARSIDE_VIEW 2
 
-/* Bits of a page's word. */
-#define FARSIDE_WORD_STATE 7u
-#define FARSIDE_WORD_RESIDENT 4u
-#define FARSIDE_WORD_WRITABLE 8u
-#define FARSIDE_WORD_MARKED 256u
+/* Bits of a page's byte: it can be used without waiting, and written. */
+#define FARSIDE_HERE 1u
+#define FARSIDE_WRITABLE 2u
 
 /* Flags of a hint; its priority is above them. */
 #define FARSIDE_FLAG_MUT 1u
@@ -201,10 +203,8 @@ static __attribute__((constructor, unused)) void farside_attach_(void) {
 
 /* Whether the program can use a page of far memory without waiting. */
 FARSIDE_INLINE int farside_is_here_(uintptr_t page, int mut) {
-    unsigned word = (unsigned)farside_view.words[page];
-    unsigned wanted = FARSIDE_WORD_RESIDENT | (mut ? FARSIDE_WORD_WRITABLE : 0);
-    unsigned mask = FARSIDE_WORD_STATE | FARSIDE_WORD_MARKED | (mut ? FARSIDE_WORD_WRITABLE : 0);
-    return (word & mask) == wanted;
+    unsigned wanted = FARSIDE_HERE | (mut ? FARSIDE_WRITABLE : 0);
+    return (farside_view.here[page] & wanted) == wanted;
 }
 
 /* Whether there is nothing to be done for a hint. */
@@ -384,6 +384,23 @@ extern void farside_wait_with(void (*call)(void *), void *argument) FARSIDE_WEAK
 #define farside_wait_with(call, argument)                                                          \
     ((void)(farside_wait_with ? (farside_wait_with(call, argument), 0) : 0))
 
+/*
+ * int farside_region(const void *address, size_t size, const char *replacement): from now on the
+ * pages that lie in this range as a whole are evicted by a replacement policy of their own: "fifo",
+ * "second-chance", "priority" or "eden"; with a null pointer, by that of the run again. NULL and
+ * SIZE_MAX as the range are all far memory. Of two calls the later one counts, where they overlap.
+ *
+ * Regions and the rest of memory give up pages in proportion to how many they have here.
+ *
+ * Returns 0, or -1, and sets errno, if
+ *   EINVAL  a run has no policy of that name, or no page of far memory lies in the range,
+ *   ENOSPC  there are 14 regions already.
+ */
+extern int farside_region(const void *address, size_t size, const char *replacement) FARSIDE_WEAK;
+
+#define farside_region(address, size, replacement)                                                 \
+    (farside_region ? farside_region((const void *)(address), size, replacement) : 0)
+
 #ifdef __cplusplus
 }
 
@@ -424,6 +441,8 @@ private:
 #define farside_done(address, size) ((void)(address), (void)(size))
 #define farside_pin(address, size) ((void)(address), (void)(size), 0)
 #define farside_unpin(address, size) ((void)(address), (void)(size))
+#define farside_region(address, size, replacement)                                                 \
+    ((void)(address), (void)(size), (void)(replacement), 0)
 #define farside_wait_with(call, argument) ((void)(call), (void)(argument))
 
 #endif

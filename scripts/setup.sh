@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what a purpose needs: setup.sh build|demo|test|bench. Says what it installs and why, does nothing
+# Installs what a purpose needs: setup.sh build|demo|test|bench|study. Says what it installs and why, does nothing
 # when everything is there.
 set -eu
 
@@ -30,6 +30,7 @@ sqlite3	sqlite3	examined program
 default-jdk-headless	javac	examined program
 nodejs	node	examined program
 git	git	examined program
+patch	patch	follows the steps of a guide
 qemu-user	qemu-x86_64	runs the programs whose memory accesses are captured
 golang-go	go	builds the Go program that runs unmanaged
 iproute2	ip	cuts machines of the exam off from one another
@@ -51,9 +52,15 @@ g++	g++	compiles the recorded programs
 libboost-fiber-dev	/usr/include/boost/fiber/all.hpp	switches between the tasks of a hinted program
 libsnappy-dev	/usr/include/snappy.h	compresses what another one sends
 libssl-dev	/usr/include/openssl/evp.h	encrypts it
+patch	patch	puts suggested hints into hinted programs
 libeigen3-dev	/usr/include/eigen3/Eigen/Core	the library that they compute with
 libucx0	/usr/lib/x86_64-linux-gnu/libucp.so.0	carries pages to memory nodes
 libopenblas0-pthread	/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3	the one that numpy computes with"
+
+study_packages="\
+zstd	zstd	studied program
+mawk	mawk	studied program
+jq	jq	studied program"
 
 # libCacheSim for farside bench analysis, in a place of its own.
 bench_python=target/bench-python
@@ -70,7 +77,11 @@ $test_packages" ;;
   bench) wanted="$wanted
 $demo_packages
 $bench_packages" ;;
-  *) fail "unknown purpose '$purpose': build, demo, test or bench" ;;
+  study) wanted="$wanted
+$demo_packages
+$test_packages
+$study_packages" ;;
+  *) fail "unknown purpose '$purpose': build, demo, test, bench or study" ;;
 esac
 
 there() {

@@ -2,7 +2,7 @@
  * Gives hints: `hints MEGABYTES WHAT`. Prints sums over what it read, which hints must not change.
  *
  * WHAT is a pass over memory, hinted: `forwards`, `backwards`, `scattered`, `objects`, `written`, `new`, `listed`,
- * `done`, `pinned`, `ranked`, `unranked`;
+ * `done`, `pinned`, `ranked`, `unranked`, `region`, `regions`;
  * `threads` and `fork`: several at once; `vain`: hints that are of no use; or `misuse`: hints at what is no far memory, or was, and in signal handlers.
  */
 #include <farside.h>
@@ -154,6 +154,31 @@ static uint64_t ranked(unsigned priority) {
     return sum;
 }
 
+/* The same with a policy of its own for the part where priorities matter, whatever the run's is. */
+static uint64_t region(void) {
+    if (farside_region(memory, pages * PAGE, "priority")) exit(8);
+    return ranked(7);
+}
+
+/* Regions that change, too many of them, and such as cannot be meant, which change nothing. */
+static uint64_t regions(void) {
+    static const char *const refused[] = {"no such policy", "lirs", "a name that is longer than that of any policy"};
+    uint64_t sum = 0;
+    /* Without Farside, nothing is refused. */
+    int refusal = farside_begin ? -1 : 0;
+    for (int i = 0; i < 3; i++) {
+        if (farside_region(memory, pages * PAGE, refused[i]) != refusal) exit(8);
+    }
+    if (farside_region(&sum, sizeof sum, "fifo") != refusal) exit(8);
+    for (size_t i = 0; i < pages; i += pages / 16) farside_region(&memory[i * WORDS], PAGE * 9, "fifo");
+    if (farside_region(&memory[WORDS * 20], PAGE, "fifo") != refusal) exit(8);
+    sum = sum * 3 + scattered(1);
+    if (farside_region(0, SIZE_MAX, "eden")) exit(8);
+    sum = sum * 3 + scattered(2);
+    if (farside_region(memory, pages * PAGE / 2, 0)) exit(8);
+    return sum * 3 + scattered(3);
+}
+
 /* A part that stays whatever else is used. */
 static uint64_t pinned(void) {
     uint64_t sum = 0;
@@ -303,6 +328,8 @@ int main(int argc, char **argv) {
                    : !strcmp(what, "pinned")    ? pinned()
                    : !strcmp(what, "ranked")    ? ranked(7)
                    : !strcmp(what, "unranked")  ? ranked(0)
+                   : !strcmp(what, "region")    ? region()
+                   : !strcmp(what, "regions")   ? regions()
                    : !strcmp(what, "threads")   ? threads()
                    : !strcmp(what, "fork")      ? forked()
                    : !strcmp(what, "vain")      ? vain()

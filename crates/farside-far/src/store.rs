@@ -39,6 +39,12 @@ pub enum FarError {
     /// What came back is not what was stored.
     #[error("page {0} came back damaged")]
     Damaged(u64),
+    /// The program dropped a page behind our back.
+    #[error(
+        "page {0} vanished: the program dropped it by a system call past the C library, which Farside cannot see; \
+         run it without"
+    )]
+    Vanished(u64),
     /// A system call failed.
     #[error(transparent)]
     Os(#[from] OsError),

@@ -2,18 +2,16 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_long, c_uint, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Which version of the view this is.
-const VERSION: c_int = 1;
+const VERSION: c_int = 2;
 
 const PAGE_SHIFT: u32 = 12;
 
-/// Bits of a page's word.
-const STATE: u64 = 7;
-const RESIDENT: u64 = 4;
-const WRITABLE: u64 = 8;
-const MARKED: u64 = 256;
+/// What is shown of a page: it can be used without waiting, and written.
+const HERE: u8 = 1;
+const WRITABLE: u8 = 2;
 
 /// Longer ranges are not gone through here.
 const MOST: usize = 1 << 18;
@@ -25,7 +23,7 @@ type Give = extern "C" fn(*const c_void, usize, c_long, c_uint);
 pub struct View {
     base: usize,
     length: usize,
-    words: *const AtomicU64,
+    here: *const AtomicU8,
     pub hint: Option<Give>,
     pub start: Option<extern "C" fn(*const c_void, usize, c_long, c_uint) -> c_int>,
     pub arrived: Option<extern "C" fn(*const c_void, usize) -> c_int>,
@@ -44,7 +42,7 @@ unsafe impl Sync for Slot {}
 static VIEW: Slot = Slot(UnsafeCell::new(View {
     base: 0,
     length: 0,
-    words: std::ptr::null(),
+    here: std::ptr::null(),
     hint: None,
     start: None,
     arrived: None,
@@ -113,9 +111,9 @@ impl View {
     /// Whether the program can use a page without waiting, and nothing is to be read ahead.
     #[inline]
     fn is_here(&self, page: usize, write: bool) -> bool {
-        // SAFETY: the caller's page lies in far memory, for whose pages there are words that stay valid.
-        let word = unsafe { &*self.words.add(page) }.load(Ordering::Relaxed);
-        let more = if write { WRITABLE } else { 0 };
-        word & (STATE | MARKED | more) == RESIDENT | more
+        // SAFETY: the caller's page lies in far memory, for whose pages there are bytes that stay valid.
+        let shown = unsafe { &*self.here.add(page) }.load(Ordering::Relaxed);
+        let wanted = HERE | if write { WRITABLE } else { 0 };
+        shown & wanted == wanted
     }
 }

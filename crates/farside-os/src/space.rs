@@ -1,5 +1,8 @@
 //! The address-space seam: what the pager may do to pages, and the kernel's implementation of it.
 
+use std::ffi::CStr;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+
 use crate::userfault::{Partial, Userfault, feature};
 use crate::{OsError, Result};
 use crate::{emulated_move, memory};
@@ -46,6 +49,10 @@ pub trait AddressSpace: Send + Sync {
     /// Reads present pages whatever protection the program gave them.
     fn read_protected(&self, addr: usize, into: &mut [u8]) -> Result<()>;
 
+    /// Whether the kernel has neither a frame nor a swapped page there. Looked at only where something is wrong:
+    /// `false` if that cannot be told.
+    fn is_absent(&self, addr: usize) -> bool;
+
     /// Puts a freshly mapped range of the region under management.
     fn manage(&self, addr: usize, len: usize) -> Result<()>;
 
@@ -80,6 +87,20 @@ const PIDFD_SELF: i32 = -10001;
 
 /// Most ranges that one vectored call takes (`UIO_MAXIOV`).
 const MAX_VECTOR: usize = 1024;
+
+/// Bits of an entry of `/proc/PID/pagemap`.
+const PAGEMAP_PRESENT: u64 = 1 << 63;
+const PAGEMAP_SWAPPED: u64 = 1 << 62;
+
+/// Opens a file of this process for reading, by a system call that the program's library does not see.
+fn open_own(path: &CStr, subject: &'static str) -> Result<OwnedFd> {
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+    // SAFETY: the path is a valid C string.
+    let fd = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
+    let fd = crate::error::check(fd, "open", subject)?;
+    // SAFETY: a fresh descriptor nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
 
 impl KernelSpace {
     /// Wraps an open descriptor. Frames are moved if that was asked for when it was opened.
@@ -190,20 +211,16 @@ impl AddressSpace for KernelSpace {
     }
 
     fn read_protected(&self, addr: usize, into: &mut [u8]) -> Result<()> {
-        let path = c"/proc/self/mem";
-        // SAFETY: the path is a valid C string and the descriptor is closed below.
-        let fd = unsafe {
-            libc::syscall(
-                libc::SYS_openat,
-                libc::AT_FDCWD,
-                path.as_ptr(),
-                libc::O_RDONLY | libc::O_CLOEXEC,
-            )
-        };
-        let fd = crate::error::check(fd, "open", "/proc/self/mem")?;
-        // SAFETY: a fresh descriptor nobody else owns.
-        let file: std::os::fd::OwnedFd = unsafe { std::os::fd::FromRawFd::from_raw_fd(fd as i32) };
-        memory::read_at(std::os::fd::AsFd::as_fd(&file), addr as u64, into, "/proc/self/mem")
+        let file = open_own(c"/proc/self/mem", "/proc/self/mem")?;
+        memory::read_at(file.as_fd(), addr as u64, into, "/proc/self/mem")
+    }
+
+    fn is_absent(&self, addr: usize) -> bool {
+        let mut entry = [0; size_of::<u64>()];
+        let at = (addr / memory::PAGE * entry.len()) as u64;
+        let read = open_own(c"/proc/self/pagemap", "/proc/self/pagemap")
+            .and_then(|file| memory::read_at(file.as_fd(), at, &mut entry, "/proc/self/pagemap"));
+        read.is_ok() && u64::from_ne_bytes(entry) & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED) == 0
     }
 
     fn manage(&self, addr: usize, len: usize) -> Result<()> {

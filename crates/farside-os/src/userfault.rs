@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::error::{check, last_errno};
+use crate::memory::{self, PAGE};
 use crate::thread::wait_readable;
 use crate::{OsError, Result};
 
@@ -141,6 +142,15 @@ pub struct Partial {
     pub done: usize,
     /// The kernel's reason.
     pub errno: i32,
+}
+
+/// Whether the kernel has moved the frame behind `src` although it says that it could not.
+///
+/// Linux 6.18 says so of a page that is used while it is being moved: it has to try again, takes the second try for
+/// failed as well although it succeeds, and finds the destination occupied at the third, by the very frame
+/// (`move_pages()` in mm/userfaultfd.c, which keeps the error of the first try). Nothing is at the source then.
+fn moved_unsaid(errno: i32, src: usize) -> bool {
+    errno == libc::EEXIST && memory::is_present(src, PAGE, "a moved frame").is_ok_and(|is| !is)
 }
 
 /// A userfaultfd.
@@ -350,7 +360,21 @@ impl Userfault {
     ) -> std::result::Result<(), Partial> {
         let mode = if allow_holes { MOVE_ALLOW_SRC_HOLES } else { 0 }
             | if wake { 0 } else { MOVE_DONTWAKE };
-        self.transfer(UFFDIO_MOVE, dst, src, len, mode)
+        let mut done = 0;
+        while done < len {
+            let rest = self.transfer(UFFDIO_MOVE, dst + done, src + done, len - done, mode);
+            let Err(partial) = rest else { break };
+            done += partial.done;
+            if !moved_unsaid(partial.errno, src + done) {
+                return Err(Partial { done, ..partial });
+            }
+            if wake {
+                // Nobody has said so, so nobody was woken.
+                let _ = self.wake(dst + done, PAGE);
+            }
+            done += PAGE;
+        }
+        Ok(())
     }
 
     fn transfer(

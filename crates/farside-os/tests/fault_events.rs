@@ -5,6 +5,8 @@ use farside_os::memory::{self, PAGE};
 use farside_os::thread;
 
 const PAGES: usize = 64;
+/// Faults of which one is told with its stack.
+const PERIOD: u64 = 7;
 
 #[inline(never)]
 fn touch(at: usize) {
@@ -22,7 +24,7 @@ fn each_fault_is_told_with_its_instruction_and_some_with_the_stack() {
         );
         return;
     }
-    let mut events = FaultEvents::open(thread::id(), 1000).expect("events");
+    let mut events = FaultEvents::open(thread::id(), PERIOD).expect("events");
     // Threads that lived before are not looked at.
     let (at, id) = std::thread::spawn(|| {
         let at = memory::reserve(PAGES * PAGE, PAGE, "pages").expect("memory");
@@ -41,18 +43,19 @@ fn each_fault_is_told_with_its_instruction_and_some_with_the_stack() {
             assert!(of_touch(registers.instruction), "{registers:x?}");
             pages.push(address as usize);
         }
-        FaultEvent::Stack { thread, address, weight, registers, stack }
+        FaultEvent::Stack { thread, address, registers, stack }
             if (at..at + PAGES * PAGE).contains(&(address as usize)) =>
         {
             assert_eq!(thread, id);
             assert!(of_touch(registers.instruction), "{registers:x?}");
             // Its caller's address is not far.
             assert!(stack.len() > 64, "{} bytes", stack.len());
-            stacks += weight;
+            stacks += 1;
         }
         FaultEvent::Lost(count) => panic!("{count} lost"),
         _ => {}
     });
     assert_eq!(pages, (0..PAGES).map(|page| at + page * PAGE).collect::<Vec<_>>());
-    assert!(stacks > 0);
+    let sampled = PAGES as u64 / PERIOD;
+    assert!((sampled..=sampled + 1).contains(&stacks), "{stacks}");
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use farside_os::memory::{PAGE, reserve};
-use farside_os::userfault::{Event, RawMessage, Userfault};
+use farside_os::userfault::{Event, Partial, RawMessage, Userfault, feature};
 
 /// A descriptor and `pages` registered pages, unless this user may not have one.
 fn registered(test: &str, pages: usize) -> Option<(Userfault, usize)> {
@@ -100,4 +100,36 @@ fn one_waits_in_the_read_while_another_polls() {
         });
     });
     assert_eq!(served.load(SeqCst), POLLED + 1);
+}
+
+#[test]
+fn a_frame_that_was_moved_is_moved_whatever_the_kernel_says() {
+    let test = "a_frame_that_was_moved_is_moved_whatever_the_kernel_says";
+    if Userfault::offered_features().is_ok_and(|offered| offered & feature::MOVE == 0) {
+        println!("skipped: {test}: this kernel cannot move frames");
+        return;
+    }
+    if registered(test, 1).is_none() {
+        return;
+    }
+    let uffd = Userfault::open(feature::MOVE).unwrap();
+    let [from, to] = ["the source", "the destination"].map(|what| {
+        let addr = reserve(3 * PAGE, PAGE, what).unwrap();
+        uffd.register(addr, 3 * PAGE, false).unwrap();
+        addr
+    });
+    let content = [7u8; PAGE];
+    // As the kernel leaves it when it has moved the second page without saying so.
+    for page in [from, to + PAGE, from + 2 * PAGE] {
+        // SAFETY: a page of this test, and readable content.
+        unsafe { uffd.copy(page, content.as_ptr() as usize, PAGE, false, true) }.unwrap();
+    }
+    // SAFETY: both ranges belong to this test.
+    let moved = |dst, src, len| unsafe { uffd.move_frames(dst, src, len, false, true) };
+    assert_eq!(moved(to, from, 3 * PAGE), Ok(()));
+    touch(to, 3);
+    // Another frame at the destination is an obstacle as before.
+    // SAFETY: as above.
+    unsafe { uffd.copy(from, content.as_ptr() as usize, PAGE, false, true) }.unwrap();
+    assert_eq!(moved(to, from, PAGE), Err(Partial { done: 0, errno: libc::EEXIST }));
 }

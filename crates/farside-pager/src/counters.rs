@@ -116,6 +116,8 @@ counters! {
     evicted_clean,
     /// Evicted pages of which only the fact was kept that they were zero.
     evicted_zero,
+    /// Frames made free before they were needed.
+    freed_ahead,
     /// Pages the kernel refused to move that were evicted another way.
     move_fallbacks,
     /// Pages that could not be evicted when their turn came because the kernel held them.

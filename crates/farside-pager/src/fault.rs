@@ -6,7 +6,7 @@ use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_policy::batches::{self, BATCH, RESCUED_BESIDE};
 use farside_policy::prefetch::{FaultKind, PrefetchPlan};
-use farside_policy::replacement::Arrival;
+use farside_policy::replacement::{Arrival, ReplacementPolicy};
 use farside_trace::PageId;
 use farside_wire::fault_log::Answer;
 use farside_wire::hint_board::Count;
@@ -19,6 +19,9 @@ use crate::word::{State, Word};
 
 /// [`RESCUED_BESIDE`], as an offset.
 const BESIDE: i64 = RESCUED_BESIDE as i64;
+
+/// Faults on pages that are there, after which one of these pages is looked for.
+const LOOK_AFTER: u32 = 16;
 
 impl Pager {
     /// A fault at `addr` is about to be served: everything that is known of its page lies in memory
@@ -49,11 +52,7 @@ impl Pager {
                         return Ok(());
                     }
                 }
-                State::Resident | State::Foreign => {
-                    Counters::add(&self.counters.spurious_faults, 1);
-                    self.wake(page, 1);
-                    return Ok(());
-                }
+                State::Resident | State::Foreign => return self.spurious(w, page),
                 State::Busy => {
                     if self.table.wait_for(page) {
                         return if word.in_flight() { self.late(w, page) } else { Ok(()) };
@@ -87,6 +86,25 @@ impl Pager {
                 }
             }
         }
+    }
+
+    /// Whoever faulted finds the page, or another one, by trying again. But a page that the program dropped unseen never
+    /// comes back, and nobody knows what it would have found there.
+    fn spurious(&self, w: &mut Worker, page: u64) -> Outcome {
+        Counters::add(&self.counters.spurious_faults, 1);
+        w.spurious = w.spurious.wrapping_add(1);
+        if w.spurious.is_multiple_of(LOOK_AFTER) {
+            // Who evicts or fetches it meanwhile changes its word.
+            let word = self.table.load(page);
+            if word.state() == State::Resident
+                && self.space.is_absent(self.address(page))
+                && self.table.load(page) == word
+            {
+                return Err(FarError::Vanished(page));
+            }
+        }
+        self.wake(page, 1);
+        Ok(())
     }
 
     /// Maps a watched page again, and fetches what follows if it had been prefetched; `None` if it is not watched any more.

@@ -7,7 +7,7 @@ use farside_far::{FarError, Ticket};
 use farside_os::memory::PAGE;
 use farside_policy::batches::BATCH;
 use farside_policy::prefetch::{FaultKind, PrefetchPlan};
-use farside_policy::replacement::Arrival;
+use farside_policy::replacement::{Arrival, ReplacementPolicy};
 use farside_trace::PageId;
 use farside_wire::fault_log::Answer;
 use farside_wire::hint_board::Count;
@@ -60,12 +60,9 @@ impl Pager {
         match self.store.begin_read(page, 1) {
             Ok(ticket) => {
                 let followed = self.catch_up(w);
-                self.fetch_ticket(w, page, ticket).and(followed)
+                self.fetch_ticket_after(followed, w, page, ticket)
             }
-            Err(error) => {
-                self.publish_absent(page, Word::new(State::Far).with_stored());
-                Err(error)
-            }
+            Err(error) => self.leave_demanded(page, error),
         }
     }
 
@@ -74,22 +71,37 @@ impl Pager {
         match self.store.begin_read(page, 1) {
             Ok(ticket) => {
                 let started = self.start_foreseen(w, plan);
-                self.fetch_ticket(w, page, ticket).and(started)
+                self.fetch_ticket_after(started, w, page, ticket)
             }
-            Err(error) => {
-                self.publish_absent(page, Word::new(State::Far).with_stored());
-                Err(error)
-            }
+            Err(error) => self.leave_demanded(page, error),
         }
     }
 
     fn fetch_single(&self, w: &mut Worker, page: u64) -> Outcome {
         match self.store.begin_read(page, 1) {
             Ok(ticket) => self.fetch_ticket(w, page, ticket),
-            Err(error) => {
-                self.publish_absent(page, Word::new(State::Far).with_stored());
-                Err(error)
-            }
+            Err(error) => self.leave_demanded(page, error),
+        }
+    }
+
+    /// Gives up a demanded page, since the program has to end.
+    fn leave_demanded(&self, page: u64, error: FarError) -> Outcome {
+        self.publish_absent(page, Word::new(State::Far).with_stored());
+        Err(error)
+    }
+
+    /// Brings in one demanded page after what was to be sent for with it. If that failed, so that the program has to
+    /// end, there may never be a frame: what could not be evicted is in transition for good.
+    fn fetch_ticket_after(
+        &self,
+        sent: Outcome,
+        w: &mut Worker,
+        page: u64,
+        ticket: Ticket,
+    ) -> Outcome {
+        match sent {
+            Ok(()) => self.fetch_ticket(w, page, ticket),
+            Err(error) => self.leave_demanded(page, error),
         }
     }
 
@@ -97,8 +109,7 @@ impl Pager {
     fn fetch_ticket(&self, w: &mut Worker, page: u64, ticket: Ticket) -> Outcome {
         // Making room first lets the eviction overlap with the transfer.
         if let Err(error) = self.acquire(w, 1, 1) {
-            self.publish_absent(page, Word::new(State::Far).with_stored());
-            return Err(error);
+            return self.leave_demanded(page, error);
         }
         if let Err(error) = self.store.finish_read(ticket, w.bounce(1)) {
             return self.restore_far(page, 1, error);
@@ -199,10 +210,11 @@ impl Pager {
             self.reclaim(w, want)?;
             spare = self.area.take_spare(want as u32);
         }
+        self.note_spare_taken();
         Ok(spare)
     }
 
-    fn budget_is_short(&self, want: u64) -> bool {
+    pub(crate) fn budget_is_short(&self, want: u64) -> bool {
         self.budget.limit().saturating_sub(self.budget.used()) < want
     }
 

@@ -13,13 +13,14 @@ use farside_os::memory::PAGE;
 use farside_os::socket::{self, Received};
 use farside_os::userfault::{Event, RawMessage, Userfault};
 use farside_os::{OsError, locale, thread};
-use farside_policy::replacement::Arrival;
+use farside_policy::replacement::{Arrival, ReplacementPolicy};
 use farside_trace::PageId;
 
 use crate::counters::Counters;
 use crate::frames::bytes_at;
 use crate::pager::{Pager, Worker};
-use crate::service::{Service, stop};
+use crate::service::Service;
+use crate::stop::stop;
 use crate::table::BLOCK_TOUCHED;
 use crate::word::{State, Word};
 

@@ -1,5 +1,7 @@
 //! A look at the whole state, for tests that compare it with the world around it.
 
+use farside_policy::replacement::ReplacementPolicy;
+
 use crate::pager::Pager;
 use crate::word::State;
 

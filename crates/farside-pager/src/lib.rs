@@ -5,8 +5,10 @@
 //! ([`farside_policy`]); `service` connects it to the kernel's fault messages.
 
 mod advice;
+mod assign;
 pub mod counters;
 mod entry;
+mod evictor;
 mod fault;
 mod fault_log;
 mod fetch;
@@ -30,6 +32,7 @@ mod replay;
 pub mod service;
 pub mod settings;
 mod start;
+mod stop;
 mod table;
 mod threads;
 mod transfer;
@@ -37,6 +40,7 @@ mod visit;
 mod word;
 mod writeback;
 
+pub use assign::AssignError;
 pub use entry::Inside;
 pub use farside_policy::batches::{BATCH, RECLAIM_BATCH};
 pub use fault_log::{FaultLog, LogFaults, LogSurroundings};

@@ -9,12 +9,13 @@ use farside_os::space::AddressSpace;
 use farside_policy::batches::BATCH;
 use farside_policy::forecast::{UseForecast, WriteForecast};
 use farside_policy::prefetch::Prefetcher;
-use farside_policy::replacement::{Arrival, ReplacementPolicy};
+use farside_policy::replacement::{Arrival, Assigned, ReplacementPolicy};
 use farside_trace::PageId;
 use farside_wire::fault_log::Answer;
 
 use crate::advice::Advice;
 use crate::counters::Counters;
+use crate::evictor::Evictor;
 use crate::fault_log::FaultLog;
 use crate::flight::Flights;
 use crate::frames::{Budget, FrameArea};
@@ -52,6 +53,8 @@ pub struct Parts {
     pub limit: Limit,
     /// Whether prefetched pages stay unmapped until touched.
     pub exact_prefetch_count: bool,
+    /// Whether somebody calls [`Pager::evict_ahead`].
+    pub evict_ahead: bool,
     /// Seed of the tags by which unchanged pages are recognised.
     pub tag_seed: u64,
     /// What records the program's accesses, if they are to be recorded.
@@ -74,7 +77,7 @@ pub struct Pager {
     pub(crate) base: usize,
     pub(crate) table: PageTable,
     pub(crate) ranges: Mutex<FreeRanges>,
-    pub(crate) policy: Mutex<Box<dyn ReplacementPolicy>>,
+    pub(crate) policy: Mutex<Assigned>,
     pub(crate) prefetcher: Mutex<Box<dyn Prefetcher>>,
     pub(crate) budget: Budget,
     pub(crate) area: FrameArea,
@@ -84,6 +87,7 @@ pub struct Pager {
     pub(crate) gate: Gate,
     pub(crate) flights: Flights,
     pub(crate) advice: Advice,
+    pub(crate) evictor: Evictor,
     pub(crate) writes: WriteForecast,
     pub(crate) uses: UseForecast,
     pub(crate) protection: Mutex<()>,
@@ -112,12 +116,20 @@ pub struct Worker {
     pub(crate) scratch: crate::reclaim::Scratch,
     /// How the last fault was answered.
     pub(crate) answer: Option<Answer>,
+    /// Faults on pages that were there.
+    pub(crate) spurious: u32,
 }
 
 impl Worker {
     /// A worker with the given scratch memory, each [`BATCH`] pages long and its own alone.
     pub fn new(fresh: usize, bounce: usize) -> Self {
-        Self { fresh, bounce, scratch: crate::reclaim::Scratch::default(), answer: None }
+        Self {
+            fresh,
+            bounce,
+            scratch: crate::reclaim::Scratch::default(),
+            answer: None,
+            spurious: 0,
+        }
     }
 
     /// The first `count` pages of the bounce buffer.
@@ -136,7 +148,7 @@ impl Pager {
             Limit::Bytes(bytes) => bytes / PAGE as u64,
             Limit::PercentOfTouched(_) => LEAST_LIMIT / PAGE as u64,
         };
-        let mut policy = parts.policy;
+        let mut policy = Assigned::new(parts.policy);
         policy.set_capacity(capacity(limit));
         Self {
             base: parts.base,
@@ -152,6 +164,7 @@ impl Pager {
             gate: Gate::default(),
             flights: Flights::default(),
             advice: Advice::default(),
+            evictor: Evictor::new(parts.evict_ahead),
             writes: WriteForecast::default(),
             uses: UseForecast::default(),
             protection: Mutex::new(()),
@@ -191,9 +204,9 @@ impl Pager {
         addr.wrapping_sub(self.base) < self.len()
     }
 
-    /// The word of each page of the far region, from the first on; see `farside.h`.
-    pub fn words(&self) -> *const u64 {
-        self.table.words()
+    /// What the program is shown of each page of the far region, from the first on; see `farside.h`.
+    pub fn shown(&self) -> *const u8 {
+        self.table.shown()
     }
 
     /// What is counted.
@@ -227,7 +240,7 @@ impl Pager {
         }
     }
 
-    pub(crate) fn lock_policy(&self) -> MutexGuard<'_, Box<dyn ReplacementPolicy>> {
+    pub(crate) fn lock_policy(&self) -> MutexGuard<'_, Assigned> {
         self.lock(&self.policy)
     }
 

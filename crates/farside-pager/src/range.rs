@@ -2,7 +2,7 @@
 
 use farside_os::memory::{self, PAGE};
 use farside_policy::batches::BATCH;
-use farside_policy::replacement::Arrival;
+use farside_policy::replacement::{Arrival, ReplacementPolicy};
 use farside_trace::PageId;
 
 use crate::advice::Said;

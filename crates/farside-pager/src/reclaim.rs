@@ -52,6 +52,7 @@ impl Pager {
         loop {
             got += self.budget.take(want - got);
             if got >= want {
+                self.note_taken();
                 return Ok(got);
             }
             self.finish_moved()?;
@@ -163,7 +164,7 @@ impl Pager {
     /// Evicts those of `pages`, no more than a batch, that are here, whatever the policy thinks of them.
     pub(crate) fn evict_pages(&self, w: &mut Worker, pages: &[u64]) -> Result<(), FarError> {
         let _alone = self.lock(&self.reclaiming);
-        self.claim_victims(pages, &mut **self.lock_policy(), &mut w.scratch.victims);
+        self.claim_victims(pages, &mut *self.lock_policy(), &mut w.scratch.victims);
         self.evict(&mut w.scratch).map(drop)
     }
 
@@ -171,7 +172,7 @@ impl Pager {
     pub(crate) fn evict_unplanned(&self, w: &mut Worker) -> Result<(), FarError> {
         let _alone = self.lock(&self.reclaiming);
         let most = RECLAIM_BATCH as usize;
-        self.choose_unplanned(&mut **self.lock_policy(), most, &mut w.scratch.victims);
+        self.choose_unplanned(&mut *self.lock_policy(), most, &mut w.scratch.victims);
         self.evict(&mut w.scratch).map(drop)
     }
 
@@ -195,12 +196,12 @@ impl Pager {
     fn choose_planned(&self, scratch: &mut Scratch, batch: usize, want: u64) {
         let planned = self.planned_victims(batch);
         let mut policy = self.lock_policy();
-        self.claim_victims(&planned, &mut **policy, &mut scratch.victims);
+        self.claim_victims(&planned, &mut *policy, &mut scratch.victims);
         if scratch.victims.is_empty() {
-            self.choose_unplanned(&mut **policy, batch, &mut scratch.victims);
+            self.choose_unplanned(&mut *policy, batch, &mut scratch.victims);
         }
         if scratch.victims.is_empty() {
-            self.ask_policy(&mut **policy, batch.min(want as usize), &mut scratch.victims);
+            self.ask_policy(&mut *policy, batch.min(want as usize), &mut scratch.victims);
         }
     }
 
@@ -229,7 +230,7 @@ impl Pager {
     fn choose(&self, scratch: &mut Scratch, batch: usize) {
         let busy = Word::new(State::Busy);
         let mut policy = self.lock_policy();
-        self.ask_policy(&mut **policy, batch, &mut scratch.victims);
+        self.ask_policy(&mut *policy, batch, &mut scratch.victims);
         policy.watch(batches::watched(batch), &mut scratch.watch);
         for (PageId(page), slot) in scratch.watch.drain(..) {
             if self.table.load(page).state() == State::Resident

@@ -24,6 +24,7 @@ use crate::counters::Counters;
 use crate::fork::Forks;
 use crate::pager::{Pager, Worker};
 use crate::record::Fault;
+use crate::stop::stop;
 use crate::visit::Visitors;
 
 /// Most processors that get a handler of their own.
@@ -136,13 +137,17 @@ impl Service {
         }
         result = result.and_then(|()| self.spawn(c"farside-watch", move || self.keep_watch()));
         result = result.and_then(|()| self.spawn(c"farside-fetch", move || self.complete()));
+        let evicts = self.pager.evictor.works();
+        if evicts {
+            result = result.and_then(|()| self.spawn(c"farside-evict", move || self.evict_ahead()));
+        }
         let tends = self.pager.store.needs_tending();
         if tends {
             result = result.and_then(|()| self.spawn(c"farside-tend", move || self.tend()));
         }
         thread::restore_signals(&mask);
         result?;
-        let all = self.duties.len() as u32 + 2 + u32::from(tends);
+        let all = self.duties.len() as u32 + 2 + u32::from(tends) + u32::from(evicts);
         loop {
             let ready = self.ready.load(Ordering::Acquire);
             if ready == all {
@@ -310,15 +315,33 @@ impl Service {
         }
     }
 
+    /// Body of the evictor: sees to it that frames are free before they are needed.
+    fn evict_ahead(&self) {
+        let evictor = &self.pager.evictor;
+        self.work(|| evictor.signal(), Pager::evict_ahead, |seen| evictor.wait(seen));
+    }
+
     /// Body of the completer: maps prefetched pages when they arrive.
     fn complete(&self) {
+        let flights = &self.pager.flights;
+        let wait = |seen| flights.wait(seen, self.pager.patience_ns());
+        self.work(|| flights.signal(), Pager::work_ahead, wait);
+    }
+
+    /// Acts as long as there is something to do, and waits until the signal changes.
+    fn work(
+        &self,
+        signal: impl Fn() -> u32,
+        act: impl Fn(&Pager, &mut Worker) -> Result<bool, FarError>,
+        wait: impl Fn(u32),
+    ) {
         let mut worker = self.worker().unwrap_or_else(|error| stop(&error.into()));
         self.say_ready();
         loop {
-            let seen = self.pager.flights.signal();
-            match self.pager.work_ahead(&mut worker) {
+            let seen = signal();
+            match act(self.pager, &mut worker) {
                 Ok(true) => {}
-                Ok(false) => self.pager.flights.wait(seen, self.pager.patience_ns()),
+                Ok(false) => wait(seen),
                 Err(error) => stop(&error),
             }
         }
@@ -459,25 +482,3 @@ impl Desk {
         }
     }
 }
-
-/// Ends the program, because what it needs next cannot be had. Nothing of it may run on with wrong
-/// data.
-pub fn stop(error: &FarError) -> ! {
-    let mut text = [0u8; 256];
-    let len = {
-        use std::io::Write as _;
-        let mut rest = &mut text[..];
-        // A message that does not fit is cut.
-        let _ = writeln!(rest, "farside: {error}; the program cannot go on");
-        256 - rest.len()
-    };
-    // SAFETY: writes initialised bytes to the standard error descriptor and ends the process.
-    unsafe {
-        libc::syscall(libc::SYS_write, 2, text.as_ptr(), len);
-        libc::syscall(libc::SYS_exit_group, EXIT_STOPPED);
-    }
-    unreachable!("exit_group does not return")
-}
-
-/// Exit code of a program that had to be stopped.
-pub const EXIT_STOPPED: i32 = 125;

@@ -34,6 +34,8 @@ pub struct Settings {
     pub exact_prefetch_count: bool,
     /// Whether frames are moved where the kernel can do it; else their content is always copied.
     pub move_frames: bool,
+    /// Whether pages are evicted before room is needed, by a thread of its own; else by whoever needs room.
+    pub evict_ahead: bool,
     /// How the process is recorded, if it is.
     pub record: Option<Recording>,
     /// How the faults of the process are logged, if they are.
@@ -54,6 +56,8 @@ pub mod env {
     pub const EXACT_PREFETCH: &str = "FARSIDE_EXACT_PREFETCH";
     /// `copy` to copy the content of frames even where the kernel can move them.
     pub const FRAMES: &str = "FARSIDE_FRAMES";
+    /// `ahead` to evict before room is needed.
+    pub const RECLAIM: &str = "FARSIDE_RECLAIM";
     /// Pages in a microset, and `,exact` if each is to be noted by a fault of its own.
     pub const RECORD: &str = "FARSIDE_RECORD";
     /// `1` to log faults; behind it `,instructions` to log them with instructions, and `,hints` to count hints.
@@ -92,6 +96,7 @@ impl Default for Settings {
             readahead: DEFAULT_READAHEAD,
             exact_prefetch_count: false,
             move_frames: true,
+            evict_ahead: false,
             record: None,
             log_faults: None,
         }
@@ -130,6 +135,7 @@ impl Settings {
             (env::READAHEAD, self.readahead.to_string()),
             (env::EXACT_PREFETCH, u8::from(self.exact_prefetch_count).to_string()),
             (env::FRAMES, if self.move_frames { "move" } else { "copy" }.into()),
+            (env::RECLAIM, if self.evict_ahead { "ahead" } else { "needed" }.into()),
         ];
         let log = self.log_faults.map(|how| (env::LOG_FAULTS, how.to_string()));
         settings.into_iter().chain(record).chain(log).collect()
@@ -163,14 +169,18 @@ impl Settings {
             settings.exact_prefetch_count = value == "1";
         }
         if let Some(value) = lookup(env::FRAMES) {
-            settings.move_frames = match value.as_str() {
-                "move" => true,
-                "copy" => false,
-                _ => {
-                    let reason = "neither \"move\" nor \"copy\"";
-                    return Err(BadSetting { name: env::FRAMES, value, reason });
-                }
-            };
+            settings.move_frames = either(&value, "move", "copy").ok_or(BadSetting {
+                name: env::FRAMES,
+                value,
+                reason: "neither \"move\" nor \"copy\"",
+            })?;
+        }
+        if let Some(value) = lookup(env::RECLAIM) {
+            settings.evict_ahead = either(&value, "ahead", "needed").ok_or(BadSetting {
+                name: env::RECLAIM,
+                value,
+                reason: "neither \"needed\" nor \"ahead\"",
+            })?;
         }
         if let Some(value) = lookup(env::RECORD) {
             settings.record = Some(parse_recording(&value).ok_or(BadSetting {
@@ -201,6 +211,11 @@ impl fmt::Display for LogFaults {
         let instructions = if self.instructions { ",instructions" } else { "" };
         write!(f, "1{instructions}{}", if self.hints { ",hints" } else { "" })
     }
+}
+
+/// Whether a value is the first of two, or else the second.
+fn either(value: &str, first: &str, second: &str) -> Option<bool> {
+    (value == first || value == second).then_some(value == first)
 }
 
 fn parse_log(text: &str) -> Option<LogFaults> {
@@ -247,6 +262,7 @@ mod tests {
             readahead: 9,
             exact_prefetch_count: true,
             move_frames: false,
+            evict_ahead: true,
             record: Some(Recording { microset: 17, exact: true }),
             log_faults: Some(LogFaults { instructions: true, hints: true }),
         };

@@ -165,6 +165,8 @@ pub fn start(
         counters,
         limit: settings.limit,
         exact_prefetch_count: settings.exact_prefetch_count,
+        // On the only processor it would take the time that it is to save.
+        evict_ahead: settings.evict_ahead && thread::allowed_processors(2).len() > 1,
         tag_seed: u64::from_ne_bytes(tag_seed),
         fault_log: fault_log(settings.log_faults, &reader)?,
         hint_watch: hint_watch(settings.log_faults, &reader, pages)?,

@@ -21,6 +21,8 @@ pub struct PageTable {
     pages: u64,
     words: &'static [AtomicU64],
     tags: &'static [AtomicU64],
+    /// What the program is shown of each page; see [`Word::shown`].
+    shown: &'static [AtomicU8],
     /// One byte per [`BLOCK`] pages, of the flags below, so that untouched stretches cost nothing.
     blocks: &'static [AtomicU8],
 }
@@ -30,6 +32,7 @@ impl Drop for PageTable {
         let arrays = [
             (self.words.as_ptr() as usize, self.words.len() * 8),
             (self.tags.as_ptr() as usize, self.tags.len() * 8),
+            (self.shown.as_ptr() as usize, self.shown.len()),
             (self.blocks.as_ptr() as usize, self.blocks.len()),
         ];
         for (addr, len) in arrays {
@@ -58,11 +61,11 @@ fn reserve_words(pages: u64, subject: &'static str) -> Result<&'static [AtomicU6
     Ok(unsafe { std::slice::from_raw_parts(addr as *const AtomicU64, pages as usize) })
 }
 
-fn reserve_blocks(blocks: u64) -> Result<&'static [AtomicU8]> {
-    let len = (blocks as usize).next_multiple_of(4096);
-    let addr = reserve(len, 4096, "the block table")?;
+fn reserve_bytes(count: u64, subject: &'static str) -> Result<&'static [AtomicU8]> {
+    let len = (count as usize).next_multiple_of(4096);
+    let addr = reserve(len, 4096, subject)?;
     // SAFETY: a fresh zeroed mapping of at least that length, unmapped only with the table.
-    Ok(unsafe { std::slice::from_raw_parts(addr as *const AtomicU8, blocks as usize) })
+    Ok(unsafe { std::slice::from_raw_parts(addr as *const AtomicU8, count as usize) })
 }
 
 impl PageTable {
@@ -72,7 +75,8 @@ impl PageTable {
             pages,
             words: reserve_words(pages, "the page table")?,
             tags: reserve_words(pages, "the tags of far pages")?,
-            blocks: reserve_blocks(pages.div_ceil(BLOCK))?,
+            shown: reserve_bytes(pages, "what hints look at")?,
+            blocks: reserve_bytes(pages.div_ceil(BLOCK), "the block table")?,
         })
     }
 
@@ -120,9 +124,9 @@ impl PageTable {
         self.pages
     }
 
-    /// Where the words lie, one after the other.
-    pub fn words(&self) -> *const u64 {
-        self.words.as_ptr().cast()
+    /// Where what the program is shown lies, a byte for each page.
+    pub fn shown(&self) -> *const u8 {
+        self.shown.as_ptr().cast()
     }
 
     /// Has the processor load what is known of `page`.
@@ -139,9 +143,33 @@ impl PageTable {
     /// Replaces the word of `page` if it is still `current`.
     #[inline]
     pub fn exchange(&self, page: u64, current: Word, new: Word) -> bool {
-        self.words[page as usize]
+        let exchanged = self.words[page as usize]
             .compare_exchange(current.0, new.0, Ordering::AcqRel, Ordering::Acquire)
-            .is_ok()
+            .is_ok();
+        if exchanged && current.shown() != new.shown() {
+            if new.state() == State::Busy {
+                // Whoever owns a page shows it, and nobody else at the same time.
+                self.shown[page as usize].store(0, Ordering::Relaxed);
+            } else {
+                self.show(page, new);
+            }
+        }
+        exchanged
+    }
+
+    /// Shows what a page's word says, by who does not own the page: it may be claimed, and shown by its owner, at
+    /// any time.
+    #[cold]
+    fn show(&self, page: u64, mut word: Word) {
+        loop {
+            // The word is looked at after that.
+            self.shown[page as usize].swap(word.shown(), Ordering::SeqCst);
+            let now = self.load(page);
+            if now.shown() == word.shown() {
+                return;
+            }
+            word = now;
+        }
     }
 
     /// Takes ownership of `page` if it is still in the state of `current`; returns the word it had.
@@ -177,7 +205,15 @@ impl PageTable {
     #[inline]
     pub fn publish(&self, page: u64, new: Word) -> bool {
         debug_assert!(new.state() != State::Busy);
-        let old = Word(self.words[page as usize].swap(new.0, Ordering::AcqRel));
+        let (byte, shown) = (&self.shown[page as usize], new.shown());
+        if shown != 0 {
+            byte.store(shown, Ordering::Relaxed);
+        }
+        let old = Word(self.words[page as usize].swap(new.0, Ordering::SeqCst));
+        // Who changed the page's flags just before it was claimed may have shown that since.
+        if byte.load(Ordering::Relaxed) != shown {
+            self.show(page, new);
+        }
         debug_assert!(old.state() == State::Busy, "page {page} published without ownership");
         if old.marked() {
             self.mark(page, true);
@@ -260,5 +296,60 @@ impl PageTable {
         let written = if written { WRITTEN } else { 0 };
         let word = self.tags[page as usize].load(Ordering::Relaxed) & !WRITTEN;
         self.tags[page as usize].store(word | SEEN | written, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    /// Lets two threads go at nearly the same time, again and again.
+    fn meet(arrived: &AtomicUsize, round: usize) {
+        arrived.fetch_add(1, Ordering::SeqCst);
+        while arrived.load(Ordering::SeqCst) < 2 * round {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_what_the_word_says_whoever_changed_it_last() {
+        const ROUNDS: usize = 100_000;
+        let table = &PageTable::new(1).expect("room for a table");
+        let here = Word::new(State::Resident);
+        let arrived = &AtomicUsize::new(0);
+        let own = |after: Word| {
+            if table.claim(0, table.load(0), Word::new(State::Busy)).is_some() {
+                table.publish(0, after);
+            }
+        };
+        let owner = || {
+            for round in 1..=ROUNDS {
+                meet(arrived, 2 * round - 1);
+                own(Word::new(State::Far));
+                own(if round % 2 == 0 { here } else { here.with_writable() });
+                meet(arrived, 2 * round);
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(owner);
+            // Another one, who changes the page's flags and does not own it.
+            for round in 1..=ROUNDS {
+                meet(arrived, 2 * round - 1);
+                match round % 4 {
+                    0 => table.update(0, State::Resident, Word::with_writable),
+                    1 => table.update(0, State::Resident, Word::without_writable),
+                    other => table.mark(0, other == 2),
+                };
+                // Until it goes on, nobody else changes anything.
+                while arrived.load(Ordering::SeqCst) < 4 * round - 1 {
+                    std::thread::yield_now();
+                }
+                let (shown, word) = (table.shown[0].load(Ordering::SeqCst), table.load(0));
+                assert_eq!(shown, word.shown(), "round {round}: {word:?}");
+                meet(arrived, 2 * round);
+            }
+        });
     }
 }

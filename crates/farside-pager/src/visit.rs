@@ -6,7 +6,8 @@ use farside_far::FarError;
 
 use crate::hint::Hint;
 use crate::pager::{Pager, Worker};
-use crate::service::{Service, stop};
+use crate::service::Service;
+use crate::stop::stop;
 
 /// Scratch memory that no thread has at the moment.
 #[derive(Default)]

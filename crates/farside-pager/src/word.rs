@@ -44,6 +44,10 @@ const PINS: u64 = POSITION & !MARKED;
 const POSITION: u64 = ((1 << POSITION_BITS) - 1) << POSITION_SHIFT;
 const SLOT_SHIFT: u32 = 32;
 
+/// Bits of [`Word::shown`].
+const SHOWN_HERE: u8 = 1;
+const SHOWN_WRITABLE: u8 = 2;
+
 /// A page's word: state, flags, position in the frame area while watched or leaving, slot in the
 /// replacement policy while resident or watched.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -151,6 +155,16 @@ impl Word {
     /// How often a resident page is pinned: it is not to be evicted.
     pub fn pins(self) -> u64 {
         (self.0 & PINS) / PIN
+    }
+
+    /// What the program is shown of the page (`farside.h`): whether it can use it, and write it, without waiting, if
+    /// nothing is to be read ahead there.
+    #[inline]
+    pub fn shown(self) -> u8 {
+        match self.state() == State::Resident && !self.marked() {
+            true => SHOWN_HERE | if self.writable() { SHOWN_WRITABLE } else { 0 },
+            false => 0,
+        }
     }
 
     /// Whether a page is resident and may be evicted.

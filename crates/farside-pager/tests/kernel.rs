@@ -138,6 +138,25 @@ fn copied_frames_keep_every_byte() {
     }
 }
 
+#[test]
+fn evicting_ahead_keeps_every_byte() {
+    let name = "evicting_ahead_keeps_every_byte";
+    for (move_frames, url) in
+        [(true, "embedded:"), (false, "embedded:latency=5us,bandwidth=25gbit")]
+    {
+        let plain = settings(4 << 20, "second-chance", "linux");
+        match started(&Settings { move_frames, evict_ahead: true, ..plain }, url) {
+            Ok(service) => {
+                let seen = exercise(service, 4096);
+                assert!(seen.evicted_pages > 0 && seen.written_bytes > 0);
+                let alone = farside_os::thread::allowed_processors(2).len() < 2;
+                assert!(alone || seen.freed_ahead > 0, "nothing was evicted ahead");
+            }
+            Err(reason) => println!("skipped: {name}: {reason}"),
+        }
+    }
+}
+
 /// The kernel splits a mapping where the program treats a part of it differently; pages are fetched,
 /// populated and evicted in runs that know nothing of it.
 #[test]
@@ -289,7 +308,9 @@ fn protected_memory_is_evicted_and_comes_back() {
 #[test]
 fn only_the_first_hint_at_a_window_sends_for_it() {
     let name = "only_the_first_hint_at_a_window_sends_for_it";
-    let service = match started(&settings(4 << 20, "fifo", "none"), "embedded:latency=20ms") {
+    // What is read ahead comes some milliseconds later than the page itself.
+    let url = "embedded:latency=20ms,bandwidth=100mbit";
+    let service = match started(&settings(4 << 20, "fifo", "none"), url) {
         Ok(service) => service,
         Err(reason) => return println!("skipped: {name}: {reason}"),
     };
@@ -300,14 +321,23 @@ fn only_the_first_hint_at_a_window_sends_for_it() {
         let address = std::ptr::from_ref(&data[page * 512]) as usize;
         service.hint(&Hint { address, size: 1, ahead, ..Hint::default() });
     };
-    let before = service.pager().counters().snapshot();
-    hint(0, 32);
-    // On its way, so that its window is, too: the one behind that is another hint's.
-    hint(1, 32);
-    hint(33, 0);
-    let after = service.pager().counters().snapshot();
-    assert_eq!(after.hinted_pages - before.hinted_pages, 2, "pages 0 and 33");
-    assert_eq!(after.late_hits - before.late_hits, 1, "page 1");
+    // Whether the second hint finds its page on its way is up to the scheduler, so that there are several windows.
+    let mut late = 0;
+    for first in (0..2048).step_by(64) {
+        let before = service.pager().counters().snapshot();
+        hint(first, 32);
+        // On its way, so that its window is, too: the one behind that is another hint's.
+        hint(first + 1, 32);
+        hint(first + 33, 0);
+        let after = service.pager().counters().snapshot();
+        assert_eq!(after.hinted_pages - before.hinted_pages, 2, "pages {first} and {}", first + 33);
+        late = after.late_hits - before.late_hits;
+        assert!(late <= 1, "only page {} may be late", first + 1);
+        if late == 1 {
+            break;
+        }
+    }
+    assert_eq!(late, 1, "no second hint found its page on its way");
     for page in [0, 1, 32, 33] {
         assert_eq!(data[page * 512], value(3, page * 512));
     }

@@ -18,6 +18,12 @@ pub fn victims(want: u64, limit: u64) -> usize {
     want.max(RECLAIM_BATCH.min(limit / 8)).min(BATCH as u64) as usize
 }
 
+/// Frames that are kept free under a limit of `limit` pages, where pages are evicted before room is needed: two batches,
+/// but no more than memory can spare.
+pub fn kept_free(limit: u64) -> u64 {
+    (2 * RECLAIM_BATCH).min(limit / 8)
+}
+
 /// Pages to watch at most when so many victims were asked for: more than leave, until the policy
 /// watches as many as it wants to.
 pub const fn watched(victims: usize) -> usize {

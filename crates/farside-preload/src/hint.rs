@@ -13,7 +13,7 @@ use crate::lock::Lock;
 use crate::{far, sys, thread};
 
 /// The version of [`View`] that programs must have been compiled with.
-const VERSION: c_int = 1;
+const VERSION: c_int = 2;
 
 /// Flags of a hint.
 const MUT: c_uint = 1;
@@ -24,7 +24,7 @@ const FLAG_BITS: u32 = 8;
 pub struct View {
     base: usize,
     length: usize,
-    words: *const u64,
+    here: *const u8,
     hint: Option<extern "C" fn(*const c_void, usize, c_long, c_uint)>,
     start: Option<extern "C" fn(*const c_void, usize, c_long, c_uint) -> c_int>,
     arrived: Option<extern "C" fn(*const c_void, usize) -> c_int>,
@@ -82,14 +82,14 @@ pub fn open() {
 unsafe fn fill(view: *mut View) {
     let Some(pager) = far::pager() else { return };
     let region = far::region();
-    let (base, length, words) = match watched_words() {
-        Some(words) => (0, WATCHED_LENGTH, words),
-        None => (region.start, region.len(), pager.words()),
+    let (base, length, here) = match watched_bytes() {
+        Some(bytes) => (0, WATCHED_LENGTH, bytes),
+        None => (region.start, region.len(), pager.shown()),
     };
     let filled = View {
         base,
         length,
-        words,
+        here,
         hint: Some(farside_hint_from),
         start: Some(farside_start_from),
         arrived: Some(arrived),
@@ -106,20 +106,20 @@ unsafe fn fill(view: *mut View) {
 /// every hint comes to us.
 const WATCHED_LENGTH: usize = 1 << 47;
 
-static WATCHED_WORDS: AtomicUsize = AtomicUsize::new(0);
+static WATCHED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// Has every hint come here, wherever it points to and whether or not the page is here, for it to be counted. Without
-/// room in the address space for so many words only those are counted that find something missing.
+/// room in the address space for so many bytes only those are counted that find something missing.
 pub fn watch() {
-    let bytes = WATCHED_LENGTH / farside_os::memory::PAGE * size_of::<u64>();
+    let bytes = WATCHED_LENGTH / farside_os::memory::PAGE;
     // SAFETY: a new mapping, at a place that the kernel chooses.
-    let words = unsafe { sys::mmap_anonymous(0, bytes, libc::PROT_READ, libc::MAP_NORESERVE) };
-    WATCHED_WORDS.store(words.unwrap_or(0), Relaxed);
+    let shown = unsafe { sys::mmap_anonymous(0, bytes, libc::PROT_READ, libc::MAP_NORESERVE) };
+    WATCHED_BYTES.store(shown.unwrap_or(0), Relaxed);
 }
 
-fn watched_words() -> Option<*const u64> {
-    let words = WATCHED_WORDS.load(Relaxed);
-    (words != 0).then_some(words as *const u64)
+fn watched_bytes() -> Option<*const u8> {
+    let bytes = WATCHED_BYTES.load(Relaxed);
+    (bytes != 0).then_some(bytes as *const u8)
 }
 
 // Pass on where they were called from as one more argument.
@@ -281,7 +281,7 @@ fn hint_of(
 }
 
 /// Acts as a part of the runtime; not in a signal handler that came while this thread was in it.
-fn act<R: Default>(act: impl FnOnce(&Service) -> R) -> R {
+pub fn act<R: Default>(act: impl FnOnce(&Service) -> R) -> R {
     match far::service() {
         Some(service) if !thread::in_runtime() => thread::as_runtime(|| act(service)),
         _ => R::default(),

@@ -31,6 +31,7 @@ mod malloc_tuning;
 mod mmap;
 mod mremap;
 mod part;
+mod region;
 mod runtime_heap;
 mod site;
 mod space;

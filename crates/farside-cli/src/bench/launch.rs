@@ -19,9 +19,14 @@ pub(crate) enum Place<'a> {
     Plain,
     /// Under `farside run` with these options.
     Far(&'a [String]),
+    /// Under `farside faults` with these options, which writes what it found to [`SITES`].
+    Watched(&'a [String]),
     /// In a memory cgroup, swapping.
     Swap(&'a Swap),
 }
+
+/// The file that watched runs write to.
+pub(crate) const SITES: &str = "sites.json";
 
 /// What came of a run.
 #[derive(Debug)]
@@ -145,19 +150,27 @@ impl Program {
     ) -> Result<(Command, Option<PathBuf>), Failure> {
         let mut stats = None;
         let mut command;
-        if let Place::Far(options) = place {
-            let file = scratch.join("stats.json");
-            let _ = std::fs::remove_file(&file);
-            command = Command::new(farside(shared)?);
-            command.arg("run").args(options).args(["--quiet", "--stats"]).arg(&file);
-            command.arg("--").args(&self.argv);
-            stats = Some(file);
-        } else {
-            let Some((first, rest)) = self.argv.split_first() else {
-                return Err(Failure::new("no program to run"));
-            };
-            command = Command::new(first);
-            command.args(rest);
+        match place {
+            Place::Far(options) => {
+                let file = scratch.join("stats.json");
+                let _ = std::fs::remove_file(&file);
+                command = Command::new(farside(shared)?);
+                command.arg("run").args(options).args(["--quiet", "--stats"]).arg(&file);
+                command.arg("--").args(&self.argv);
+                stats = Some(file);
+            }
+            Place::Watched(options) => {
+                command = Command::new(farside(shared)?);
+                command.arg("faults").args(options).args(["--quiet", "--json", "--output"]);
+                command.arg(scratch.join(SITES)).arg("--").args(&self.argv);
+            }
+            Place::Plain | Place::Swap(_) => {
+                let Some((first, rest)) = self.argv.split_first() else {
+                    return Err(Failure::new("no program to run"));
+                };
+                command = Command::new(first);
+                command.args(rest);
+            }
         }
         if let Place::Swap(swap) = place {
             swap.confine(&mut command);

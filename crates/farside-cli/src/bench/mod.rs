@@ -26,6 +26,9 @@ mod uffd;
 mod warmup;
 mod workload;
 
+pub(crate) use hints::example_without_hints;
+pub(crate) use programs::PYTHON;
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! `farside faults`: where in a program its faults come from (Eden, section 3 and appendix).
 
+mod distinct;
 mod findings;
 mod hints;
 mod json;
@@ -125,7 +126,7 @@ Pages that it gives hints at (farside.h) do not fault: under hints, what is show
 
 Lines need debugging information (-g); without it, functions and addresses are shown. A fault in a library of the
 system, as in memcpy, is shown where the program called it. The kernel tells of each fault; that needs root, or
-kernel.perf_event_paranoid of 2 or less, and each fault takes about a tenth longer. Where that is refused, the
+kernel.perf_event_paranoid of 2 or less, and each fault takes a tenth to a fifth longer. Where that is refused, the
 instructions of faults are looked up one by one, which takes twice as long, and callers are not known.
 
 Exit codes:

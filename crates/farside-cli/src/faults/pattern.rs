@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use super::distinct::Distinct;
+
 /// Most distances that are told apart.
 const MOST_STRIDES: usize = 32;
 
@@ -75,6 +77,7 @@ pub struct Pattern {
     down: Runs,
     /// Faults on pages that had none before, and then by the power of two of the faults since.
     ages: [u64; AGES + 1],
+    pages: Distinct,
 }
 
 impl Default for Pattern {
@@ -87,6 +90,7 @@ impl Default for Pattern {
             up,
             down,
             ages: [0; AGES + 1],
+            pages: Distinct::default(),
         }
     }
 }
@@ -94,6 +98,7 @@ impl Default for Pattern {
 impl Pattern {
     /// Takes note of a fault on a page that had its last one so many faults ago, if it had any.
     pub fn add(&mut self, page: u64, age: Option<u64>) {
+        self.pages.add(page);
         self.ages[age.map_or(0, |age| 1 + age.max(1).ilog2() as usize).min(AGES)] += 1;
         let distance = |run: &Current| page.wrapping_sub(run.page) as i64;
         let index = self.current.iter().position(|run| run.goes_on(distance(run)));
@@ -142,6 +147,7 @@ impl Pattern {
         }
         self.up.merge(&other.up);
         self.down.merge(&other.down);
+        self.pages.merge(&other.pages);
         self.ages.iter_mut().zip(other.ages).for_each(|(ours, theirs)| *ours += theirs);
         self
     }
@@ -156,6 +162,11 @@ impl Pattern {
     /// All faults that were seen.
     pub fn faults(&self) -> u64 {
         self.ages.iter().sum()
+    }
+
+    /// About how many different pages these were on.
+    pub fn pages(&self) -> u64 {
+        self.pages.count()
     }
 
     /// Runs upwards and downwards that have ended.

@@ -21,8 +21,6 @@ const MOST_BUFFERS: usize = 64;
 /// A stack that was sampled.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Sampled {
-    /// How many faults it stands for.
-    pub weight: u64,
     /// Where the thread was.
     pub registers: Registers,
     /// The stack from the stack pointer on.
@@ -70,17 +68,11 @@ impl Pending {
     }
 
     /// The stack of a thread that faulted.
-    pub fn stack(
-        &mut self,
-        thread: u32,
-        address: u64,
-        (weight, registers): (u64, Registers),
-        stack: &[u8],
-    ) {
+    pub fn stack(&mut self, thread: u32, address: u64, registers: Registers, stack: &[u8]) {
         let mut bytes = self.buffers.pop().unwrap_or_default();
         bytes.extend_from_slice(stack);
         let stacks = &mut self.threads.entry(thread).or_default().stacks;
-        stacks.push_back((address, Sampled { weight, registers, bytes }));
+        stacks.push_back((address, Sampled { registers, bytes }));
         if stacks.len() > MOST_STACKS
             && let Some((_, Sampled { bytes, .. })) = stacks.pop_front()
         {
@@ -162,7 +154,7 @@ mod tests {
     fn a_stack_goes_with_its_fault() {
         let mut pending = Pending::default();
         let registers = Registers { instruction: 1, stack: 2, frame: 3 };
-        (0..600).for_each(|i| pending.stack(1, i * SIZE, (1, registers), &i.to_ne_bytes()));
+        (0..600).for_each(|i| pending.stack(1, i * SIZE, registers, &i.to_ne_bytes()));
         assert_eq!(pending.take_stack(1, 0), None, "too old");
         let sampled = pending.take_stack(1, 500 * SIZE).expect("kept");
         assert_eq!(sampled.bytes, 500u64.to_ne_bytes());

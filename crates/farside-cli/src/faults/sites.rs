@@ -112,6 +112,7 @@ pub fn sites(
                 *ours = std::mem::take(ours).with(theirs);
             }
         };
+    let (mut libraries, nothing) = (BTreeSet::new(), Default::default());
     for (stream, leaf) in &watched.tally.leaves {
         let counts: Vec<(Kind, u64)> = wanted_of(leaf, wanted);
         let Some(place) = stream.place else {
@@ -119,8 +120,19 @@ pub fn sites(
             continue;
         };
         let shares = callers(samples, *stream, place, watched, names);
+        let is_bare = is_bare(place, watched, names);
         for (key, counts) in shared(&counts, &shares) {
-            add(key, counts, Some(place), &leaf.patterns);
+            // What a library goes through for one call it may go through with many instructions.
+            let library = (stream.depth.0, place.image);
+            let through = (is_bare && matches!(key.0, Spot::Line { .. }))
+                .then(|| watched.tally.libraries.get(&library))
+                .flatten();
+            let patterns = match through {
+                None => &leaf.patterns,
+                Some(patterns) if libraries.insert((key.0.clone(), library)) => patterns,
+                Some(_) => &nothing,
+            };
+            add(key, counts, Some(place), patterns);
         }
     }
     let unseen = watched.tally.unseen.iter().filter(|(kind, _)| wanted(kind.answer));
@@ -156,24 +168,38 @@ fn callers(
     callers
 }
 
-/// The place that is the programmer's own among an instruction and its callers, and the function that it called; the
-/// instruction itself if there is none.
+/// Whether an instruction is of a library that may be the programmer's own, but whose lines are not known.
+fn is_bare(place: Place, watched: &Watched, names: &mut Names) -> bool {
+    let image = watched.images.path(place.image);
+    names
+        .frames(&watched.images, place)
+        .iter()
+        .all(|frame| is_own(frame, image) && frame.line.is_none())
+}
+
+/// The line that is the programmer's own among an instruction and its callers, and the function that it called. Where
+/// no line is known, the instruction that is; the first one if none is his own.
 pub fn key_of(places: &[Place], watched: &Watched, names: &mut Names) -> Key {
     let mut first: Option<(Frame, Place)> = None;
+    let mut own: Option<Key> = None;
     for place in places {
         let image = watched.images.path(place.image);
         for frame in names.frames(&watched.images, *place) {
             if is_own(frame, image) {
-                let inside = first.map(|(frame, _)| frame.function);
-                return (spot_of(frame, *place), inside);
+                let key = || {
+                    let inside = first.as_ref().map(|(frame, _)| frame.function.clone());
+                    (spot_of(frame, *place), inside)
+                };
+                if frame.line.is_some() {
+                    return key();
+                }
+                own.get_or_insert_with(key);
             }
             first.get_or_insert_with(|| (frame.clone(), *place));
         }
     }
-    match first {
-        Some((frame, place)) => (spot_of(&frame, place), None),
-        None => (Spot::Generated, None),
-    }
+    let first = first.map(|(frame, place)| (spot_of(&frame, place), None));
+    own.or(first).unwrap_or((Spot::Generated, None))
 }
 
 fn spot_of(frame: &Frame, place: Place) -> Spot {

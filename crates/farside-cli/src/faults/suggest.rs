@@ -20,6 +20,9 @@ const AHEAD_NEW: u64 = 64;
 /// A share of faults on pages that come again soon, below which pages need not be kept for others.
 const SELDOM: f64 = 0.1;
 
+/// How much more often the pages of other sites come again than those of one that may leave first.
+const RARER: f64 = 4.0;
+
 /// How a site goes through memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -114,6 +117,8 @@ pub struct Surroundings {
     pub local_pages: u64,
     /// Whether pages of some sites come again soon.
     pub some_come_again: bool,
+    /// Faults of all sites but those that make memory, and on how many different pages of each these were, in total.
+    pub faults: (u64, u64),
 }
 
 impl Surroundings {
@@ -125,7 +130,24 @@ impl Surroundings {
             let (again, _) = site.pattern().again_within(window);
             site.total() * 50 > all && again >= MOST
         };
-        Self { local_pages, some_come_again: sites.iter().any(|site| again(&site)) }
+        // Memory that is new cannot come again there.
+        let patterns = sites.iter().filter(|site| !makes(site)).map(Site::pattern);
+        let sums = patterns.map(|pattern| (pattern.faults(), pattern.pages()));
+        let faults = sums.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let some_come_again = sites.iter().any(|site| again(&site));
+        Self { local_pages, some_come_again, faults }
+    }
+
+    /// Whether other pages are better kept than those of a site: they come again, and these do not, or much more rarely.
+    fn has_better(&self, pattern: &Pattern) -> bool {
+        let (again, _) = pattern.again_within(window(self.local_pages));
+        let rate = |faults: u64, pages: u64| faults as f64 / pages.max(1) as f64;
+        let (faults, pages) = (pattern.faults(), pattern.pages());
+        let others =
+            rate(self.faults.0.saturating_sub(faults), self.faults.1.saturating_sub(pages));
+        // What is small may well stay.
+        let is_large = pages * 4 > self.local_pages;
+        self.some_come_again && again < SELDOM || is_large && rate(faults, pages) * RARER < others
     }
 }
 
@@ -139,16 +161,13 @@ fn window(local_pages: u64) -> u64 {
 pub fn suggest(site: &Site, follows_pointers: bool, around: Surroundings) -> Vec<Suggestion> {
     let all = site.total().max(1) as f64;
     let share = |count: u64| count as f64 / all;
-    if share(site.count(|kind| kind.answer == Answer::FirstTouch)) >= MOST {
+    if makes(site) {
         return vec![Suggestion { shape: Shape::New, write: true, leaves_first: false }];
     }
-    let hint = |pattern: &Pattern, write| {
-        let (again, _) = pattern.again_within(window(around.local_pages));
-        Suggestion {
-            shape: shape(pattern, follows_pointers),
-            write,
-            leaves_first: around.some_come_again && again < SELDOM,
-        }
+    let hint = |pattern: &Pattern, write| Suggestion {
+        shape: shape(pattern, follows_pointers),
+        write,
+        leaves_first: around.has_better(pattern),
     };
     let [reads, writes] = site.patterns.each_ref().map(|pattern| Pattern::default().with(pattern));
     let both = share(reads.faults().min(writes.faults())) >= MUCH;
@@ -159,6 +178,12 @@ pub fn suggest(site: &Site, follows_pointers: bool, around: Surroundings) -> Vec
             vec![hint(&site.pattern(), write)]
         }
     }
+}
+
+/// Whether most of what a site touches has no content yet.
+fn makes(site: &Site) -> bool {
+    let new = site.count(|kind| kind.answer == Answer::FirstTouch);
+    new as f64 >= MOST * site.total().max(1) as f64
 }
 
 fn shape(pattern: &Pattern, follows_pointers: bool) -> Shape {
@@ -198,7 +223,8 @@ mod tests {
     use crate::faults::sites::Spot;
     use crate::faults::tally::Kind;
 
-    const AROUND: Surroundings = Surroundings { local_pages: 1000, some_come_again: false };
+    const AROUND: Surroundings =
+        Surroundings { local_pages: 1000, some_come_again: false, faults: (0, 0) };
 
     fn site(pages: impl IntoIterator<Item = u64>, answer: Answer, write: bool) -> Site {
         let mut site = Site::new(Spot::Generated);
@@ -259,5 +285,22 @@ mod tests {
         let mut hot = site([1], Answer::Demand, false);
         (0..100).for_each(|i| hot.patterns[0].add(i * i * 37 % 101, Some(100)));
         assert!(!suggest(&hot, false, around)[0].leaves_first);
+    }
+
+    #[test]
+    fn what_comes_again_rarely_leaves_before_what_does_often() {
+        let passes = |pages: u64, times: u64| {
+            let all = (0..times).flat_map(move |_| 0..pages);
+            site(all.map(|page| page * 7919 % 100_003), Answer::Demand, false)
+        };
+        let (objects, table, other) = (passes(2000, 2), passes(300, 60), passes(2000, 3));
+        let leaves = |site: &Site, with: &Site| {
+            let around = Surroundings::new(&[site.clone(), with.clone()], 1000);
+            suggest(site, false, around)[0].leaves_first
+        };
+        assert!(leaves(&objects, &table));
+        assert!(
+            !leaves(&table, &objects) && !leaves(&objects, &other) && !leaves(&other, &objects)
+        );
     }
 }

@@ -44,6 +44,8 @@ pub struct Leaf {
 pub struct Tally {
     /// What was counted.
     pub leaves: HashMap<Stream, Leaf>,
+    /// Where each thread read and wrote in the code of each image as a whole.
+    pub libraries: HashMap<(u32, u32), [Pattern; 2]>,
     /// Stacks that were sampled, and how many faults they stand for.
     pub stacks: HashMap<(Stream, Callers, Kind), u64>,
     /// How many samples that were.
@@ -64,6 +66,7 @@ pub struct Tally {
 impl Tally {
     /// Counts a fault of a stream at an address; returns the stream that it was counted with.
     pub fn add(&mut self, mut stream: Stream, kind: Kind, address: u64) -> Stream {
+        let thread = stream.depth.0;
         if !self.leaves.contains_key(&stream) {
             let streams = self.streams.entry(stream.place).or_default();
             if *streams < MOST_STREAMS {
@@ -78,9 +81,12 @@ impl Tally {
         self.faults += 1;
         // Becoming writable is no use of its own.
         if kind.answer != Answer::Protection {
-            let before = self.last.insert(page, self.faults);
-            leaf.patterns[usize::from(kind.write)]
-                .add(page, before.map(|before| self.faults - before));
+            let age = self.last.insert(page, self.faults).map(|before| self.faults - before);
+            leaf.patterns[usize::from(kind.write)].add(page, age);
+            if let Some(place) = stream.place {
+                let library = self.libraries.entry((thread, place.image)).or_default();
+                library[usize::from(kind.write)].add(page, age);
+            }
         }
         stream
     }
@@ -90,10 +96,10 @@ impl Tally {
         *self.unseen.entry(kind).or_default() += 1;
     }
 
-    /// Takes note of the stack of a fault that was counted, which stands for so many.
-    pub fn add_stack(&mut self, stream: Stream, callers: Callers, kind: Kind, weight: u64) {
+    /// Takes note of the stack of a fault that was counted.
+    pub fn add_stack(&mut self, stream: Stream, callers: Callers, kind: Kind) {
         self.samples += 1;
         self.incomplete += u64::from(!callers.complete);
-        *self.stacks.entry((stream, callers, kind)).or_default() += weight;
+        *self.stacks.entry((stream, callers, kind)).or_default() += 1;
     }
 }

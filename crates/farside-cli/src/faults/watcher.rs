@@ -16,8 +16,8 @@ use super::pending::{Pending, Touched};
 use super::tally::{Kind, Stream, Tally};
 use crate::Failure;
 
-/// Stacks that are looked at in a second, on each processor.
-const STACKS_PER_SECOND: u64 = 1000;
+/// Faults of which one is looked at with its stack: a prime, so that loops are not always seen in the same place.
+const STACK_PERIOD: u64 = 7;
 
 /// How often the mappings of a process are read again, at most, to find code that was not known.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -154,7 +154,7 @@ impl Work {
         self.pending = Pending::default();
         self.watched = Watched { images: images_of(pid), ..Watched::default() };
         (self.unwinder, self.pid) = (None, pid);
-        self.events = match FaultEvents::open(pid, STACKS_PER_SECOND) {
+        self.events = match FaultEvents::open(pid, STACK_PERIOD) {
             Ok(events) => Some(events),
             Err(error) => {
                 self.watched.refused = Some(error.to_string());
@@ -171,11 +171,11 @@ impl Work {
                 let farside_os::fault_events::Registers { instruction, stack, .. } = registers;
                 pending.fault(thread, Touched { address, instruction, stack });
             }
-            FaultEvent::Stack { thread, address, weight, registers, stack } => {
+            FaultEvent::Stack { thread, address, registers, stack } => {
                 let farside_os::fault_events::Registers { instruction, stack: bottom, frame } =
                     registers;
                 let registers = Registers { instruction, stack: bottom, frame };
-                pending.stack(thread, address, (weight, registers), stack);
+                pending.stack(thread, address, registers, stack);
             }
             FaultEvent::Mapped { pid, address, length, offset, path } if pid == self.pid => {
                 watched.images.map(address, length, offset, path);
@@ -217,7 +217,7 @@ impl Work {
             let images = &self.watched.images;
             let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(images));
             let callers = unwinder.callers(images, sampled.registers, &sampled.bytes);
-            self.watched.tally.add_stack(stream, callers, kind, sampled.weight);
+            self.watched.tally.add_stack(stream, callers, kind);
             self.pending.give_back(sampled.bytes);
         }
     }

@@ -70,7 +70,7 @@ struct Key {
 }
 
 /// All settings in the order of their fields in [`Layer`].
-const KEYS: [Key; 18] = [
+const KEYS: [Key; 19] = [
     Key { name: "local", variable: env::LOCAL, kind: Kind::TextOrNumber },
     Key { name: "far", variable: env::FAR, kind: Kind::Text },
     Key { name: "copies", variable: "FARSIDE_COPIES", kind: Kind::Number },
@@ -86,6 +86,7 @@ const KEYS: [Key; 18] = [
     Key { name: "prefetch", variable: env::PREFETCH, kind: Kind::Text },
     Key { name: "exact-prefetch-count", variable: env::EXACT_PREFETCH, kind: Kind::Switch },
     Key { name: "frames", variable: env::FRAMES, kind: Kind::Text },
+    Key { name: "reclaim", variable: env::RECLAIM, kind: Kind::Text },
     Key { name: "stats", variable: "FARSIDE_STATS", kind: Kind::Text },
     Key { name: "quiet", variable: "FARSIDE_QUIET", kind: Kind::Switch },
     Key { name: "progress", variable: "FARSIDE_PROGRESS", kind: Kind::Switch },
@@ -124,6 +125,8 @@ pub struct Layer {
     pub exact_prefetch_count: Option<Given>,
     /// Whether frames are moved or copied.
     pub frames: Option<Given>,
+    /// Who evicts.
+    pub reclaim: Option<Given>,
     /// File for the statistics.
     pub stats: Option<Given>,
     /// Whether the summary is left out.
@@ -150,6 +153,7 @@ impl Layer {
             &mut self.prefetch,
             &mut self.exact_prefetch_count,
             &mut self.frames,
+            &mut self.reclaim,
             &mut self.stats,
             &mut self.quiet,
             &mut self.progress,

@@ -50,6 +50,8 @@ pub struct Options {
     pub exact_prefetch_count: bool,
     /// Whether frames are moved where the kernel can do it.
     pub move_frames: bool,
+    /// Whether pages are evicted before room is needed.
+    pub evict_ahead: bool,
     /// How the program is recorded, if it is.
     pub record: Option<Recording>,
     /// How its faults are logged, if they are.
@@ -110,7 +112,8 @@ impl Options {
             )?,
             prefetch: name(layer.prefetch.as_ref(), prefetch::NAMES, defaults.prefetch)?,
             exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
-            move_frames: frames(layer.frames.as_ref())?,
+            move_frames: either(layer.frames.as_ref(), "move", "copy")?,
+            evict_ahead: !either(layer.reclaim.as_ref(), "needed", "ahead")?,
             record: None,
             log_faults: None,
             tape: None,
@@ -132,6 +135,7 @@ impl Options {
             readahead: self.readahead,
             exact_prefetch_count: self.exact_prefetch_count,
             move_frames: self.move_frames,
+            evict_ahead: self.evict_ahead,
             record: self.record,
             log_faults: self.log_faults,
         }
@@ -204,11 +208,14 @@ fn name(given: Option<&Given>, known: &[(&str, &str)], default: String) -> Resul
     Err(given.refuse(format!("no such name; there are: {}", names.join(", "))))
 }
 
-fn frames(given: Option<&Given>) -> Result<bool, Failure> {
-    match given.map(|given| (given, given.text.as_str())) {
-        None | Some((_, "move")) => Ok(true),
-        Some((_, "copy")) => Ok(false),
-        Some((given, _)) => Err(given.refuse("neither \"move\" nor \"copy\"")),
+/// Whether the usual one of two was given, or none.
+fn either(given: Option<&Given>, usual: &str, other: &str) -> Result<bool, Failure> {
+    match given {
+        Some(given) if given.text == other => Ok(false),
+        Some(given) if given.text != usual => {
+            Err(given.refuse(format!("neither \"{usual}\" nor \"{other}\"")))
+        }
+        _ => Ok(true),
     }
 }
 

@@ -119,7 +119,7 @@ fn a_full_cluster_holds_the_program_up_and_loses_nothing() {
         cluster.cli(server.port, &["CONFIG", "SET", "maxmemory", "5mb"]);
     }
     let churn = Churn::endless("the cluster is full", "16");
-    let finished = churn.run(&cluster.url("patience=500ms"));
+    let finished = churn.run(&cluster.url("patience=4s"));
     assert_eq!(finished.code(), Some(TO_STOP), "{}", finished.errors());
     assert!(finished.errors().contains("full"), "{}", finished.errors());
 }

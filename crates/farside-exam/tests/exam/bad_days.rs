@@ -104,6 +104,24 @@ fn the_node_dies() {
     }
 }
 
+/// It would wait for ever for what is not there, and nobody knows whether it expects zeros.
+#[test]
+fn a_program_that_drops_memory_unseen_is_stopped() {
+    if !has_program("a_program_that_drops_memory_unseen_is_stopped", "gcc", "gcc") {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let program = compile(directory.path(), "unseen.c", &[]);
+    let plain = Command::new(&program).arg("4").status().expect("it starts");
+    assert!(plain.success(), "{plain}");
+    let mut command = Command::new(farside());
+    command.args(["run", "--local", "64M", "--"]).arg(&program).arg("4");
+    let output = command.output().expect("farside starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{errors}");
+    assert!(errors.contains("vanished") && errors.contains("without"), "{errors}");
+}
+
 /// Whether a process goes away in reasonable time.
 fn gone(pid: libc::pid_t) -> bool {
     let end = Instant::now() + Duration::from_secs(20);

@@ -96,18 +96,22 @@ impl Found {
 
     /// The site at the line of `sites.c` with this name.
     fn site(&self, name: &str) -> &Value {
-        let line = lines_of_sites()[name];
+        self.site_of("sites.c", name)
+    }
+
+    /// The site at the line of a program with this name.
+    fn site_of(&self, source: &str, name: &str) -> &Value {
+        let line = lines_of(source)[name];
         let at = |site: &&Value| {
-            site["line"] == line
-                && site["file"].as_str().is_some_and(|file| file.ends_with("sites.c"))
+            site["line"] == line && site["file"].as_str().is_some_and(|file| file.ends_with(source))
         };
         self.sites().iter().find(at).unwrap_or_else(|| panic!("no {name} at {line}: {}", self.json))
     }
 }
 
-/// The lines of `sites.c` that are marked, by name.
-fn lines_of_sites() -> BTreeMap<String, u64> {
-    let text = fs::read_to_string(source("sites.c")).expect("the source");
+/// The lines of a program that are marked, by name.
+fn lines_of(program: &str) -> BTreeMap<String, u64> {
+    let text = fs::read_to_string(source(program)).expect("the source");
     let named = text.lines().zip(1..).filter_map(|(line, number)| {
         let name = line.split_once("/* SITE ")?.1.split_once(' ')?.0;
         Some((name.to_owned(), number))
@@ -161,7 +165,7 @@ fn lines_are_found_however_a_program_is_compiled() {
         let found = place.run(&[], &[MEGABYTES, file.to_str().expect("a name")]);
         complete(&found);
         let demand = |name: &str| {
-            let line = lines_of_sites()[name];
+            let line = lines_of("sites.c")[name];
             found.faults("demand", |site| site["line"] == line)
         };
         let stride = |name: &str| found.site(name)["stride"]["pages"].as_i64();
@@ -175,12 +179,12 @@ fn lines_are_found_however_a_program_is_compiled() {
         assert!(most(PAGES).contains(&demand("copied")), "{flags:?}: {}", found.json);
         assert!(found.site("copied")["inside"].to_string().contains("mem"), "{}", found.json);
         assert!(most(PAGES).contains(&demand("received")), "{flags:?}: {}", found.json);
-        let line = lines_of_sites()["changed"];
+        let line = lines_of("sites.c")["changed"];
         let protection = found.faults("protection", |site| site["line"] == line);
         assert!(protection > 0 && demand("changed") < 100, "{flags:?}: {}", found.json);
-        let fill = lines_of_sites()["fill"];
+        let fill = lines_of("sites.c")["fill"];
         assert!(found.faults("first-touch", |site| site["line"] == fill) > 50, "{}", found.json);
-        assert!(found.number("sites_for_95_percent") <= lines_of_sites().len() as u64);
+        assert!(found.number("sites_for_95_percent") <= lines_of("sites.c").len() as u64);
         if flags.contains(&"-O2") {
             deserved(&found);
         }
@@ -237,8 +241,31 @@ fn without_events_instructions_are_looked_up() {
         found.json["refused"].as_str().is_some_and(|reason| reason.contains("perf_event_open"))
     );
     assert_eq!(found.number("stacks"), 0);
-    let line = lines_of_sites()["backwards"];
+    let line = lines_of("sites.c")["backwards"];
     assert!(found.faults("demand", |site| site["line"] == line) > PAGES / 2, "{}", found.json);
+}
+
+#[test]
+fn faults_in_a_library_without_lines_are_shown_where_it_is_called() {
+    let test = "faults_in_a_library_without_lines_are_shown_where_it_is_called";
+    if !has_events(test) || !has_program(test, "gcc", "gcc") {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let library = directory.path().join("libweigh.so");
+    let mut command = Command::new("gcc");
+    command.args(["-std=gnu99", "-O2", "-DLIBRARY", "-shared", "-fPIC", "-o"]).arg(&library);
+    compile_with(command.arg(source("library.c")));
+    let library = library.to_str().expect("a plain path");
+    let path = format!("-Wl,-rpath,{}", directory.path().display());
+    let flags = ["-O2", "-g", "-Wl,--no-as-needed", library, &path];
+    let Some(place) = Place::new(test, "library.c", &flags) else { return };
+    let found = place.run(&[], &[MEGABYTES]);
+    let site = found.site_of("library.c", "weighs");
+    assert!(site["share"].as_f64() > Some(0.8), "{site}");
+    assert_eq!(site["inside"][0], "weigh", "{site}");
+    let hint = site["hints"][0]["call"].as_str();
+    assert_eq!(hint, Some("farside_hint(ADDRESS, .size = 8192)"), "{site}");
 }
 
 #[test]

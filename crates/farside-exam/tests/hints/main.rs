@@ -1,9 +1,11 @@
 //! Programs that say what they are about to use (`farside.h`).
 
 mod examples;
+mod guide;
 mod packages;
 mod place;
 mod tasks;
+mod wild;
 
 use serde_json::Value;
 
@@ -106,6 +108,24 @@ fn what_has_a_high_priority_leaves_first() {
             "{policy}: {ranked} pages, {unranked} without priorities"
         );
     }
+}
+
+#[test]
+fn a_region_has_a_policy_of_its_own() {
+    let test = "a_region_has_a_policy_of_its_own";
+    let Some(place) = Place::new(test, "hints.c", "gcc", &["-std=gnu99"]) else { return };
+    let fetched = |policy, what| {
+        let counted = place.run_with(NODES[0], policy, &[MEGABYTES, what]);
+        counter(&counted, "fetched_bytes") >> 12
+    };
+    // The run's own policy knows no priorities.
+    let (region, run) = (fetched("fifo", "region"), fetched("fifo", "ranked"));
+    assert!(region * 10 < run * 9, "{region} pages, {run} by the policy of the run");
+}
+
+#[test]
+fn regions_change_while_the_program_runs() {
+    pass("regions_change_while_the_program_runs", "regions", |_| {});
 }
 
 #[test]

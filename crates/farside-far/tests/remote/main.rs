@@ -191,7 +191,7 @@ fn damage_on_the_way_is_never_seen() {
 fn a_full_node_takes_no_more_and_loses_nothing() {
     let small = Options { memory: 100 * PAGE as u64, ..Options::default() };
     let (_node, address) = node(small);
-    let patience = farside_far::remote::Timing { patience_ns: 50_000_000, ..timing() };
+    let patience = farside_far::remote::Timing { patience_ns: 1_000_000_000, ..timing() };
     let client = Client::of(&[address], 1, patience);
     client.write(0, &[1; 90]).unwrap();
     assert_eq!(client.write(100, &[2; 20]), Err(FarError::Full));

@@ -2,7 +2,8 @@
 //! address, and now and then from where it was called.
 //!
 //! The kernel writes a small sample for each fault before it asks anybody to serve it, and a large one, with the upper
-//! end of the stack, so many times a second.
+//! end of the stack, for one in so many. The kernel could also be asked for so many a second, but it learns a rate from
+//! what came before, and a burst of faults may leave what comes after it without a single stack.
 
 mod ring;
 mod sample;
@@ -11,9 +12,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 use perf_event_open_sys as sys;
 use sys::bindings::{
-    PERF_COUNT_SW_PAGE_FAULTS, PERF_FLAG_FD_CLOEXEC, PERF_SAMPLE_ADDR, PERF_SAMPLE_PERIOD,
-    PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER, PERF_SAMPLE_TID, PERF_TYPE_SOFTWARE,
-    perf_event_attr,
+    PERF_COUNT_SW_PAGE_FAULTS, PERF_FLAG_FD_CLOEXEC, PERF_SAMPLE_ADDR, PERF_SAMPLE_REGS_USER,
+    PERF_SAMPLE_STACK_USER, PERF_SAMPLE_TID, PERF_TYPE_SOFTWARE, perf_event_attr,
 };
 
 use crate::error::check;
@@ -57,8 +57,6 @@ pub enum FaultEvent<'a> {
         thread: u32,
         /// What it touched.
         address: u64,
-        /// How many faults it stands for.
-        weight: u64,
         /// Its registers.
         registers: Registers,
         /// The stack from the stack pointer on, as much of it as could be read.
@@ -91,19 +89,19 @@ pub struct FaultEvents {
 }
 
 impl FaultEvents {
-    /// Begins with the thread `pid`, the first of a process, and asks for up to `stacks` of stacks a second. Its other
-    /// threads are looked at if they are made later.
+    /// Begins with the thread `pid`, the first of a process, and asks for the stack of one in `period` faults on each
+    /// processor. Its other threads are looked at if they are made later.
     ///
     /// # Errors
     /// `EACCES` or `EPERM` if this user may not look at the process, or at faults at all
     /// (`kernel.perf_event_paranoid`); `ENOSYS` if the kernel has no performance events.
-    pub fn open(pid: u32, stacks: u64) -> Result<Self> {
+    pub fn open(pid: u32, period: u64) -> Result<Self> {
         let processors = online_processors();
         let mut all =
             Self { rings: Vec::new(), _events: Vec::new(), bytes: Vec::with_capacity(1 << 16) };
         let ring_bytes = (ALL_RINGS / 2 / processors.len().max(1)).clamp(1 << 16, LARGEST_RING);
         for processor in processors {
-            match all.add(pid, processor, stacks, ring_bytes) {
+            match all.add(pid, processor, period, ring_bytes) {
                 Ok(()) => {}
                 // It went away.
                 Err(error) if error.errno == libc::ENODEV => {}
@@ -120,7 +118,7 @@ impl FaultEvents {
         Ok(all)
     }
 
-    fn add(&mut self, pid: u32, processor: usize, stacks: u64, bytes: usize) -> Result<()> {
+    fn add(&mut self, pid: u32, processor: usize, period: u64, bytes: usize) -> Result<()> {
         // Events with one ring could not be told apart: kernels write the number of the event before.
         let mut each = attributes(0);
         each.__bindgen_anon_1.sample_period = 1;
@@ -128,8 +126,7 @@ impl FaultEvents {
         each.set_mmap2(1);
         self.begin(&mut each, pid, processor, bytes, Size::Small)?;
         let mut some = attributes(u64::from(PERF_SAMPLE_STACK_USER));
-        some.set_freq(1);
-        some.__bindgen_anon_1.sample_freq = stacks;
+        some.__bindgen_anon_1.sample_period = period;
         some.sample_stack_user = STACK_BYTES;
         self.begin(&mut some, pid, processor, bytes, Size::Large)
     }
@@ -180,9 +177,8 @@ fn attributes(fields: u64) -> perf_event_attr {
         type_: PERF_TYPE_SOFTWARE,
         size: size_of::<perf_event_attr>() as u32,
         config: u64::from(PERF_COUNT_SW_PAGE_FAULTS),
-        sample_type: u64::from(
-            PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER,
-        ) | fields,
+        // Not the period: asked to tell it, kernels take a sample of each fault, whatever the period is.
+        sample_type: u64::from(PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER) | fields,
         ..perf_event_attr::default()
     };
     // The same for all events: kernels reckon the length of a sample with the registers of the event before.

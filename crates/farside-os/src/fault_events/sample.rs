@@ -57,7 +57,6 @@ pub fn decode(bytes: &[u8], size: Size) -> Option<(Option<FaultEvent<'_>>, usize
 fn sample(body: &[u8], size: Size) -> Option<FaultEvent<'_>> {
     let mut numbers = Numbers(body);
     let (_, thread, address) = (numbers.int()?, numbers.int()?, numbers.long()?);
-    let weight = numbers.long()?;
     // Kernel threads have no such registers.
     let has_registers = numbers.long()? != 0;
     if !has_registers {
@@ -76,7 +75,7 @@ fn sample(body: &[u8], size: Size) -> Option<FaultEvent<'_>> {
             numbers.0.get(..usize::try_from(copied).ok()?.min(room))?
         }
     };
-    Some(FaultEvent::Stack { thread, address, weight, registers, stack })
+    Some(FaultEvent::Stack { thread, address, registers, stack })
 }
 
 fn mapped(body: &[u8]) -> Option<FaultEvent<'_>> {

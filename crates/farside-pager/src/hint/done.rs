@@ -1,6 +1,6 @@
 //! What the program is done with.
 
-use farside_os::memory::PAGE;
+use farside_policy::replacement::ReplacementPolicy;
 
 use crate::pager::Pager;
 use crate::word::State;
@@ -9,12 +9,9 @@ impl Pager {
     /// The program will not use a range again soon: the pages that lie in it as a whole may leave next.
     pub fn done(&self, address: usize, size: usize) {
         let _inside = self.enter();
-        let end = self.base + self.len();
-        let from = address.clamp(self.base, end).next_multiple_of(PAGE);
-        let to = address.saturating_add(size).clamp(self.base, end);
-        let (first, last) = (self.page_of(from), self.page_of(to));
+        let pages = self.pages_within(address, size);
         // Not the lock for each page, and not for all of them.
-        for stretch in self.table.touched_stretches(first, last.max(first)) {
+        for stretch in self.table.touched_stretches(pages.start, pages.end) {
             let mut policy = self.lock_policy();
             for page in stretch.0..stretch.1 {
                 let word = self.table.load(page);

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use farside_far::FarError;
+use farside_policy::replacement::ReplacementPolicy;
 use farside_wire::queue::Sender;
 use farside_wire::recording::Told;
 

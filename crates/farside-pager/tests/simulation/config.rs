@@ -5,6 +5,9 @@ use crate::random::Random;
 /// Added to a seed: the program gives hints. Other seeds mean what they meant before there were any.
 pub const HINTING: u64 = 1 << 62;
 
+/// Seeds with this bit have somebody who evicts ahead.
+pub const EVICTING: u64 = 1 << 61;
+
 /// Calls of the seams, at whose start and end others may run.
 const CALLS: &[&str] = &[
     "copy_in",
@@ -34,6 +37,7 @@ pub struct Config {
     pub region: u64,
     pub positions: u32,
     pub exact_prefetch_count: bool,
+    pub evict_ahead: bool,
     pub handlers: usize,
     pub programs: usize,
     /// Operations of each program thread.
@@ -142,6 +146,7 @@ impl Config {
             region,
             positions: r.pick(&[64, 128]),
             exact_prefetch_count: r.permille(400),
+            evict_ahead: false,
             handlers: r.between(1, 3) as usize,
             programs: r.between(1, 4) as usize,
             operations: r.between(50, 500),

@@ -6,6 +6,7 @@
 //! is kept in [`KEPT`] and runs first.
 
 mod arena;
+mod checks;
 mod config;
 mod model;
 mod mover;
@@ -53,6 +54,9 @@ const KEPT: &[u64] = &[
     35943398269443152,
     // The node had no room for a page that a thread waited for, while another one waited for that thread.
     9247059389052899458,
+    // What could not be evicted for a prefetch kept a thread waiting for a frame, and nobody was told why.
+    11557266847166775257,
+    11557785923351432755,
 ];
 
 fn number(name: &str) -> Option<u64> {
@@ -93,10 +97,11 @@ fn no_interleaving_loses_a_page() {
     let mut count = 0;
     let mut totals = BTreeMap::new();
     while most.map_or(begun.elapsed() < BUDGET, |most| count < most) {
-        // Two of three follow a tape, and half of them give hints.
+        // Two of three follow a tape, half of them give hints, and two of five evict ahead.
         let on_tape = if count % 3 == 0 { 0 } else { tape::ON_TAPE };
         let hinting = if count % 4 < 2 { 0 } else { config::HINTING };
-        let seed = start.wrapping_add(count) % config::HINTING + on_tape + hinting;
+        let evicting = if count % 5 < 3 { 0 } else { config::EVICTING };
+        let seed = start.wrapping_add(count) % config::EVICTING + on_tape + hinting + evicting;
         let counted = run(arena, seed, SHOWN);
         for (name, value) in counted.fields() {
             *totals.entry(name).or_insert(0) += value;

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use farside_pager::{Hint, Pager, Place, Worker};
+use farside_pager::{Hint, Pager, Worker};
 
 use crate::PAGE;
+use crate::checks::hold_still;
 use crate::config::Config;
 use crate::model::{Model, Object, fill};
 use crate::random::Random;
@@ -353,6 +354,19 @@ impl Program {
         match self.random.below(10) {
             0 => self.world.pager.done(hint.address, size),
             1 => self.foresee(),
+            2 => {
+                let name = self.random.pick(&[
+                    None,
+                    Some("fifo"),
+                    Some("second-chance"),
+                    Some("priority"),
+                    Some("eden"),
+                    Some("none such"),
+                ]);
+                let all = self.random.permille(100);
+                let (address, size) = if all { (0, usize::MAX) } else { (hint.address, size) };
+                let _ = self.world.pager.assign(address, size, name);
+            }
             _ => {}
         }
         let world = &self.world;
@@ -439,59 +453,4 @@ impl World {
 
 fn first_word(content: &[u8]) -> u64 {
     content[..8].iter().rev().fold(0, |v, b| v << 8 | u64::from(*b))
-}
-
-/// Keeps everybody out of the pager, as a fork does, and compares the whole of it with the model.
-pub fn hold_still(world: &World, worker: &mut Worker) {
-    world.pager.close_gate();
-    world.scheduler.note("holds still", 0, 0);
-    while world.or_stop(world.pager.complete_oldest(worker)) == Some(true) {}
-    check_frames(world);
-    if !world.store.lost() {
-        check_contents(world);
-    }
-    world.pager.open_gate();
-}
-
-/// Frames are where the pager thinks they are, and guarded where it must see writes.
-pub fn check_frames(world: &World) {
-    for (page, place) in world.pager.inspect().pages.iter().enumerate() {
-        let state = world.space.state(page);
-        match place {
-            Place::Resident { writable } => {
-                assert!(state.present, "page {page} is resident, but not there");
-                assert!(*writable || state.guarded, "writes to page {page} would go unseen");
-            }
-            Place::Watched { position } => {
-                assert!(!state.present, "page {page} is watched, but mapped");
-                assert!(world.space.in_area(*position), "page {page} has no frame");
-            }
-            Place::Busy => panic!("page {page} stays in transition"),
-            _ => assert!(!state.present, "page {page} is {place:?}, but mapped"),
-        }
-    }
-}
-
-/// Compares the content of all allocated pages, wherever they are, with the model.
-pub fn check_contents(world: &World) {
-    let places = world.pager.inspect().pages;
-    let model = world.model.borrow();
-    for object in model.objects.iter().flatten().filter(|object| !object.exclusive) {
-        for page in object.first..object.first + object.count {
-            let place = places[page as usize];
-            let content = match place {
-                Place::Untouched | Place::Zero => vec![0; PAGE],
-                Place::Far => world.store.content(page).map_or_else(Vec::new, Vec::from),
-                Place::Watched { position } => {
-                    world.space.content(crate::arena::REGION + position as usize)
-                }
-                Place::Resident { .. } => world.space.content(page as usize),
-                Place::Busy | Place::Foreign => panic!("page {page} is {place:?} while held still"),
-            };
-            assert!(!content.is_empty(), "page {page} is far, but not stored");
-            if let Err(wrong) = model.allows(page, &content) {
-                panic!("{place:?}: {wrong}");
-            }
-        }
-    }
 }

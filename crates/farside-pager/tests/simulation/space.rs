@@ -429,6 +429,11 @@ impl AddressSpace for SimSpace {
         Ok(())
     }
 
+    fn is_absent(&self, addr: usize) -> bool {
+        self.enter("is_absent", addr, 0);
+        !self.state(self.index(addr)).present
+    }
+
     fn manage(&self, _addr: usize, _len: usize) -> farside_os::Result<()> {
         Ok(())
     }

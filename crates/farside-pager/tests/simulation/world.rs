@@ -11,9 +11,10 @@ use farside_policy::{prefetch, replacement};
 
 use crate::PAGE;
 use crate::arena::Arena;
-use crate::config::{Config, HINTING};
+use crate::checks::{check_contents, check_frames, hold_still};
+use crate::config::{Config, EVICTING, HINTING};
 use crate::model::Model;
-use crate::program::{Program, World, check_contents, check_frames, hold_still};
+use crate::program::{Program, World};
 use crate::random::Random;
 use crate::scheduler::{NewActor, Scheduler, Wait};
 use crate::space::SimSpace;
@@ -36,6 +37,7 @@ pub fn run(arena: Arena, seed: u64, shown: usize) -> Result<Snapshot, String> {
             _ => {}
         }
     }
+    config.evict_ahead = seed & EVICTING != 0;
     let counters: &'static Counters = Box::leak(Box::default());
     let world = Rc::new(build(arena, config, counters, &mut random, seed));
     let bodies = actors(&world, arena, &mut random, seed);
@@ -81,6 +83,7 @@ fn build(
         counters,
         limit: Limit::Bytes(config.limit * PAGE as u64),
         exact_prefetch_count: config.exact_prefetch_count,
+        evict_ahead: config.evict_ahead,
         tag_seed: config.tag_seed,
         fault_log: None,
         hint_watch: None,
@@ -112,13 +115,23 @@ fn actors(world: &Rc<World>, arena: Arena, random: &mut Random, seed: u64) -> Ve
         list.push(actor(format!("program {i}"), true, Box::new(move || program.run())));
     }
     let (here, mut w, left) = (Rc::clone(world), worker(), Rc::clone(&handlers_left));
-    let completed = Rc::new(Cell::new(false));
-    let done = Rc::clone(&completed);
+    // Those that go on when no handler is left.
+    let others_left = Rc::new(Cell::new(1 + usize::from(world.config.evict_ahead)));
+    let others = Rc::clone(&others_left);
     let complete = Box::new(move || {
         complete(&here, &mut w, &left);
-        done.set(true);
+        others.set(others.get() - 1);
     });
     list.push(actor("completer".into(), false, complete));
+    if world.config.evict_ahead {
+        let (here, mut w, left) = (Rc::clone(world), worker(), Rc::clone(&handlers_left));
+        let others = Rc::clone(&others_left);
+        let evict = Box::new(move || {
+            evict(&here, &mut w, &left);
+            others.set(others.get() - 1);
+        });
+        list.push(actor("evictor".into(), false, evict));
+    }
     let (world, mut w) = (Rc::clone(world), worker());
     let over = Rc::new(Cell::new(false));
     if tape::is_moved(seed) {
@@ -127,7 +140,7 @@ fn actors(world: &Rc<World>, arena: Arena, random: &mut Random, seed: u64) -> Ve
         list.push(actor("mover".into(), false, run));
     }
     let finish = Box::new(move || {
-        finish(&world, &mut w, &completed);
+        finish(&world, &mut w, &others_left);
         over.set(true);
     });
     list.push(actor("finish".into(), false, finish));
@@ -178,9 +191,19 @@ fn complete(world: &World, worker: &mut Worker, handlers_left: &Cell<usize>) {
     }
 }
 
+/// The evictor, until no handler is left.
+fn evict(world: &World, worker: &mut Worker, handlers_left: &Cell<usize>) {
+    while handlers_left.get() > 0 {
+        world.scheduler.wait(Wait::Until(world.scheduler.now() + LOOK_NS));
+        while world.or_stop(world.pager.evict_ahead(worker)) == Some(true) {
+            world.scheduler.pause();
+        }
+    }
+}
+
 /// Waits until all is quiet, and compares everything with everything.
-fn finish(world: &World, worker: &mut Worker, completed: &Cell<bool>) {
-    while !completed.get() {
+fn finish(world: &World, worker: &mut Worker, others_left: &Cell<usize>) {
+    while others_left.get() > 0 {
         world.scheduler.wait(Wait::Until(world.scheduler.now() + LOOK_NS));
     }
     hold_still(world, worker);

@@ -4,6 +4,7 @@
 //! and one line in the table that [`by_name`] searches.
 
 mod arc;
+mod assigned;
 mod clock;
 mod clock_pro;
 mod directory;
@@ -23,6 +24,7 @@ mod second_chance;
 mod two_queue;
 
 pub use arc::Arc;
+pub use assigned::{Assigned, MOST_ASSIGNED};
 pub use clock::Clock;
 pub use clock_pro::{ClockPro, ClockProOptions};
 pub use eden::{Eden, EdenOptions, MOST_GENERATIONS};

@@ -23,14 +23,35 @@ pub(super) struct Recipe {
     pub needs: &'static [(&'static str, &'static str)],
     /// Libraries that it is linked with.
     pub libraries: &'static [&'static str],
+    /// Puts other hints in the place of its own: those that `farside faults` suggests.
+    pub suggested: &'static str,
 }
 
 /// Passes over memory.
-pub(super) const PASSES: Recipe = Recipe { source: HEADERS[3], needs: &[], libraries: &[] };
+pub(super) const PASSES: Recipe =
+    Recipe { source: HEADERS[3], needs: &[], libraries: &[], suggested: "" };
+
+/// The name under which a patch is applied.
+const PATCH: &str = "suggested.patch";
 
 impl Recipe {
     /// Builds it with these macros defined.
     pub fn build(&self, cache: &Cache, macros: &[&str]) -> Result<PathBuf, String> {
+        self.build_patched(cache, macros, None)
+    }
+
+    /// Builds it with the hints that are suggested.
+    pub fn build_suggested(&self, cache: &Cache) -> Result<PathBuf, String> {
+        installed("patch", "patch")?;
+        self.build_patched(cache, &[], Some(self.suggested))
+    }
+
+    fn build_patched(
+        &self,
+        cache: &Cache,
+        macros: &[&str],
+        patch: Option<&'static str>,
+    ) -> Result<PathBuf, String> {
         let (file, _) = self.source;
         let (compiler, standard) =
             if file.ends_with(".c") { ("gcc", "-std=gnu11") } else { ("g++", "-std=c++20") };
@@ -43,9 +64,15 @@ impl Recipe {
         let options = [standard, "-O2", "-g", "-pthread", "-Iinclude"];
         let parts: Vec<&str> =
             options.iter().chain(self.libraries).chain(macros).copied().collect();
-        let sources: Vec<Source> = HEADERS.into_iter().chain([self.source]).collect();
+        let patched = patch.map(|text| (PATCH, text));
+        let sources: Vec<Source> =
+            HEADERS.into_iter().chain([self.source]).chain(patched).collect();
         let name = file.split('.').next().unwrap_or(file);
         cache.binary(name, &sources, &parts, |directory, output| {
+            if patched.is_some() {
+                let mut patch = Command::new("patch");
+                compile(patch.current_dir(directory).args(["-s", "-p0", "-F0", "-i", PATCH]))?;
+            }
             let mut command = Command::new(compiler);
             command.current_dir(directory).args(options).args(macros).arg(file);
             compile(command.arg("-o").arg(absolute(output)?).args(self.libraries))

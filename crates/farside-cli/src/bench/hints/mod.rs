@@ -21,6 +21,7 @@ use super::row::Row;
 use super::{Failure, Shared};
 use measure::Measure;
 use programs::Scale;
+pub(crate) use programs::example_without_hints;
 
 /// Options of `farside bench hints`.
 #[derive(Debug, Args)]
@@ -61,8 +62,12 @@ enum Section {
     Web,
     /// The key-value server with fibers that wait, beside threads that do.
     Server,
-    /// Places in the programs that cause nearly all faults.
+    /// The hints that are suggested, beside those that were chosen by hand.
+    Suggested,
+    /// Hints that the programs need for nearly all faults.
     Sites,
+    /// What it costs to see where faults come from.
+    Watching,
 }
 
 /// A benchmark of hints under way.
@@ -95,7 +100,9 @@ pub(crate) fn run(
             Section::Analytics => bench.analytics()?,
             Section::Web => bench.web()?,
             Section::Server => bench.server()?,
+            Section::Suggested => bench.suggested()?,
             Section::Sites => bench.sites()?,
+            Section::Watching => bench.watching()?,
         }
     }
     Ok(bench.rows)

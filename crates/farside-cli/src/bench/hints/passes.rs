@@ -62,6 +62,33 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// Faults that are watched, beside others.
+    pub(super) fn watching(&mut self) -> Result<(), Failure> {
+        let megabytes = FAR.to_string();
+        for (network, far) in self.networks() {
+            let work = format!(
+                "fault of a sequential pass, 20 % local, {network}, farside faults beside farside run"
+            );
+            let options = options((FAR << 20) / 5, &far, &["--prefetch", "none"]);
+            let row = self.passes(&[&megabytes, "faulting"]).and_then(|watched| {
+                let program = self.passes(&[&megabytes, "faulting"])?;
+                let ways = [
+                    Way {
+                        name: "faults".into(),
+                        program: watched,
+                        place: Place::Watched(&options),
+                    },
+                    Way { name: "run".into(), program, place: Place::Far(&options) },
+                ];
+                let took = self.measure.in_turn(&work, &ways).map_err(|e| e.to_string())?;
+                let (ours, partner) = (took[0], Some(took[1]));
+                Ok(Row { work: work.clone(), ours, partner, unit: "ns", goal: None })
+            });
+            push(&mut self.rows, &work, row);
+        }
+        Ok(())
+    }
+
     /// Dropping 64 scattered pages in one call, beside one call for each.
     pub(super) fn drop_scattered(&mut self) -> Result<(), Failure> {
         let rows = mechanisms::scattered_drops(self.measure.shared, self.measure.progress)?;

@@ -1,6 +1,6 @@
 //! The four programs, and what they are given.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
@@ -35,6 +35,8 @@ pub(super) enum Hints {
     Off,
     /// Without eviction priorities.
     Unranked,
+    /// Those that `farside faults` suggests, in the lines that it names.
+    Suggested,
 }
 
 /// A program that is built.
@@ -82,11 +84,13 @@ impl Name {
                 source: ("sort.cc", include_str!("../../../../../examples/sort.cc")),
                 needs: &[],
                 libraries: &[],
+                suggested: include_str!("sources/suggested/sort.patch"),
             },
             Self::Analytics => Recipe {
                 source: ("analytics.cc", include_str!("../../../../../examples/analytics.cc")),
                 needs: &[],
                 libraries: &[],
+                suggested: include_str!("sources/suggested/analytics.patch"),
             },
             Self::Web => Recipe {
                 source: ("webservice.cc", include_str!("../../../../../examples/webservice.cc")),
@@ -95,11 +99,13 @@ impl Name {
                     ("/usr/include/openssl/evp.h", "libssl-dev"),
                 ],
                 libraries: &["-lsnappy", "-lcrypto"],
+                suggested: include_str!("sources/suggested/webservice.patch"),
             },
             Self::Server => Recipe {
                 source: ("kvserver.cc", include_str!("../../../../../examples/kvserver.cc")),
                 needs: &[("/usr/include/boost/fiber/all.hpp", "libboost-fiber-dev")],
                 libraries: &["-lboost_fiber", "-lboost_context"],
+                suggested: include_str!("sources/suggested/kvserver.patch"),
             },
         }
     }
@@ -123,10 +129,23 @@ impl Name {
             Hints::Given => &[],
             Hints::Off => &["-DFARSIDE_OFF"],
             Hints::Unranked => &["-DOBJECTS=0"],
+            Hints::Suggested => {
+                let path = self.recipe().build_suggested(cache)?;
+                return Ok(Built { path, arguments: self.arguments(scale) });
+            }
         };
         let path = self.recipe().build(cache, macros)?;
         Ok(Built { path, arguments: self.arguments(scale) })
     }
+}
+
+/// Builds the example of that file as if there were no hints, and keeps it in `directory`; the command that runs it on
+/// some 50 MB.
+pub(crate) fn example_without_hints(file: &str, directory: &Path) -> Result<Vec<String>, String> {
+    let is = |name: &Name| name.recipe().source.0 == file;
+    let name = Name::ALL.into_iter().find(is).ok_or_else(|| format!("no example {file}"))?;
+    let cache = Cache::at(Some(directory)).map_err(|e| e.to_string())?;
+    Ok(name.build(&cache, Scale::Small, Hints::Off)?.argv(&[]))
 }
 
 impl Built {

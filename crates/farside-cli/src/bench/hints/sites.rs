@@ -1,58 +1,95 @@
-//! How many places in the programs cause nearly all faults.
-
-use std::process::{Command, Stdio};
+//! How many hints the programs need for nearly all faults.
 
 use serde_json::Value;
 
 use super::Bench;
-use super::programs::{Hints, Name};
-use crate::bench::launch::farside;
+use super::measure::{Measure, options};
+use super::programs::{Built, Hints, Name};
+use crate::bench::launch::{Place, SITES};
 use crate::bench::row::{Goal, Row};
 use crate::bench::{Failure, push};
 
+/// The share of the faults that hints are to cover.
+const MOST: f64 = 0.95;
+
 impl Bench<'_> {
-    /// Sites for 95 % of the faults of each program without hints.
+    /// Hints that bring 95 % of what each program would wait for, beside those of Eden's authors; and the lines that
+    /// cause as many faults without hints.
     pub(super) fn sites(&mut self) -> Result<(), Failure> {
         for name in Name::ALL {
-            let work = format!(
-                "{}, {} % local: lines for 95 % of the faults, beside Eden's hints",
-                name.text(),
-                name.local()
-            );
-            let Some([plain]) = self.built(name, [Hints::Off], &work) else { continue };
-            let footprint = self.measure.footprint(&work, &plain.program(&[]))?;
-            self.measure.progress.say(format!("{work}: looking"));
-            let row =
-                self.look(&plain.argv(&[]), footprint * name.local() / 100).map(|sites| Row {
-                    work: work.clone(),
-                    ours: sites,
-                    partner: Some(name.hints_of_eden()),
-                    unit: "lines",
-                    goal: Some(Goal::AtMost(1.0)),
-                });
-            push(&mut self.rows, &work, row);
+            let work = |what: &str| format!("{}, {} % local: {what}", name.text(), name.local());
+            let hints = work("hints for 95 % of the faults, beside Eden's");
+            let lines = work("lines that cause 95 % of the faults");
+            let Some([hinted, plain]) = self.built(name, [Hints::Given, Hints::Off], &hints) else {
+                continue;
+            };
+            let footprint = self.measure.footprint(&hints, &plain.program(&[]))?;
+            let local = footprint * name.local() / 100;
+            let needed = self.look(&hinted, local, &["--hints"]).and_then(|found| needed(&found));
+            let (partner, goal) = (Some(name.hints_of_eden()), Some(Goal::AtMost(1.0)));
+            let row = |work: &str, ours, partner, goal| Row {
+                work: work.to_owned(),
+                ours,
+                partner,
+                unit: "lines",
+                goal,
+            };
+            let needed = needed.map(|ours| row(&hints, ours, partner, goal));
+            push(&mut self.rows, &hints, needed);
+            let causes = self.look(&plain, local, &[]).and_then(|found| {
+                let count = found["sites_for_95_percent"].as_f64().ok_or("no number of sites")?;
+                Ok(row(&lines, count, None, None))
+            });
+            push(&mut self.rows, &lines, causes);
         }
         Ok(())
     }
 
-    fn look(&self, argv: &[String], local: u64) -> Result<f64, String> {
-        let file = self.measure.scratch.join("sites.json");
-        let mut command = Command::new(farside(self.measure.shared).map_err(|e| e.to_string())?);
-        command.args([
-            "faults",
-            "--quiet",
-            "--local",
-            &(local & !4095).to_string(),
-            "--json",
-            "-o",
-        ]);
-        command.arg(&file).arg("--").args(argv).stdout(Stdio::null()).stderr(Stdio::null());
-        let status = command.status().map_err(|e| format!("cannot start farside: {e}"))?;
-        if !status.success() {
-            return Err(format!("farside faults failed: {status}"));
-        }
+    /// What `farside faults` says of a program.
+    fn look(&self, program: &Built, local: u64, more: &[&str]) -> Result<Value, String> {
+        self.measure.progress.say("looking where faults come from");
+        let Measure { shared, scratch, .. } = &self.measure;
+        let options = options(local, "embedded:", more);
+        let program = program.program(&[]).keep_stderr();
+        program.run(Place::Watched(&options), shared, scratch).map_err(|e| e.to_string())?;
+        let file = scratch.join(SITES);
         let text = std::fs::read_to_string(&file).map_err(|e| format!("no sites: {e}"))?;
-        let found: Value = serde_json::from_str(&text).map_err(|e| format!("bad sites: {e}"))?;
-        found["sites_for_95_percent"].as_f64().ok_or_else(|| "no number of sites".to_owned())
+        serde_json::from_str(&text).map_err(|e| format!("bad sites: {e}"))
+    }
+}
+
+/// How many hints bring most of the pages that the program would have to wait for; the others fault.
+fn needed(found: &Value) -> Result<f64, String> {
+    let pages = |hint: &Value| Some(hint["brought"].as_f64()? + hint["ahead"].as_f64()?);
+    let brought = found["hints"].as_array().and_then(|hints| hints.iter().map(pages).collect());
+    let mut brought: Vec<f64> = brought.ok_or("no pages that hints bring")?;
+    brought.sort_by(|a, b| b.total_cmp(a));
+    let all = brought.iter().sum::<f64>() + found["faults"].as_f64().ok_or("no faults")?;
+    let mut sum = 0.0;
+    let reaches = |pages: &f64| {
+        sum += pages;
+        sum >= MOST * all
+    };
+    match brought.iter().position(reaches) {
+        Some(last) => Ok((last + 1) as f64),
+        None => Err(format!("its hints cover {:.1} % of the faults", sum / all * 100.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::needed;
+
+    #[test]
+    fn hints_with_most_pages_count_first() {
+        let hints = |faults: u64| {
+            json!({"faults": faults, "hints": [
+                {"brought": 10, "ahead": 0}, {"brought": 50, "ahead": 450}, {"brought": 490, "ahead": 0}]})
+        };
+        assert_eq!(needed(&hints(0)), Ok(2.0));
+        assert_eq!(needed(&hints(50)), Ok(3.0));
+        assert!(needed(&hints(80)).is_err());
     }
 }

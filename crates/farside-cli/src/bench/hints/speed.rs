@@ -2,7 +2,7 @@
 
 use super::Bench;
 use super::measure::{Way, options};
-use super::programs::{Hints, Name};
+use super::programs::{Built, Hints, Name};
 use crate::bench::launch::Place;
 use crate::bench::paging::CGROUP_EXTRA;
 use crate::bench::row::{Goal, Row};
@@ -92,12 +92,12 @@ impl Bench<'_> {
         let all = options(footprint * 5 / 4, "embedded:", &[]);
         for (network, far) in self.networks() {
             let some = options(footprint * name.local() / 100, &far, &[]);
-            let local = |name: &str, built: &super::programs::Built| Way {
+            let local = |name: &str, built: &Built| Way {
                 name: name.to_owned(),
                 program: built.program(&[]),
                 place: Place::Far(&all),
             };
-            let own = |name: &str, built: &super::programs::Built| Way {
+            let own = |name: &str, built: &Built| Way {
                 name: name.to_owned(),
                 program: built.program(&[]),
                 place: Place::Far(&some),
@@ -192,6 +192,45 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// Programs whose hints are those that are suggested, beside those whose hints were chosen by hand.
+    pub(super) fn suggested(&mut self) -> Result<(), Failure> {
+        for name in Name::ALL {
+            let ways = [Hints::Suggested, Hints::Given];
+            let Some([suggested, chosen]) = self.built(name, ways, name.text()) else { continue };
+            let footprint = self.measure.footprint(name.text(), &chosen.program(&[]))?;
+            let server = &self.args.server_network;
+            let networks = match name {
+                Name::Server => vec![(server.to_string(), server.far())],
+                _ => self.networks().into(),
+            };
+            for (network, far) in networks {
+                let policy: &[&str] = match name {
+                    Name::Sort | Name::Analytics => &[],
+                    Name::Web => &["--replacement", "priority"],
+                    Name::Server => &["--replacement", "priority", "--prefetch", "none"],
+                };
+                let options = options(footprint * name.local() / 100, &far, policy);
+                let way = |what: &str, built: &Built| Way {
+                    name: what.to_owned(),
+                    program: built.program(&[]),
+                    place: Place::Far(&options),
+                };
+                self.compare(Pair {
+                    work: format!(
+                        "{}, {} % local, {network}, hints as suggested, beside chosen ones",
+                        name.text(),
+                        name.local()
+                    ),
+                    ours: way("as suggested", &suggested),
+                    partner: way("chosen", &chosen),
+                    // Nine tenths of the speed.
+                    goal: Some(Goal::AtMost(1.11)),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     fn compare(&mut self, pair: Pair<'_>) -> Result<(), Failure> {
         let took = self.measure.in_turn(&pair.work, &[pair.ours, pair.partner])?;
         let (ours, partner) = (took[0], Some(took[1]));
@@ -205,7 +244,7 @@ impl Bench<'_> {
         name: Name,
         ways: [Hints; N],
         work: &str,
-    ) -> Option<[super::programs::Built; N]> {
+    ) -> Option<[Built; N]> {
         self.measure.progress.say(format!("building {}", name.text()));
         let mut all = Vec::new();
         for hints in ways {

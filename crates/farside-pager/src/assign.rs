@@ -1,0 +1,79 @@
+//! Replacement policies of their own for parts of far memory (Eden, section 4).
+
+use std::ops::Range;
+
+use farside_os::memory::PAGE;
+use farside_policy::replacement::{self, NAMES, ReplacementPolicy};
+use farside_trace::PageId;
+
+use crate::pager::Pager;
+use crate::word::State;
+
+/// Why a part of memory cannot have that policy.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum AssignError {
+    /// No policy that a run can have is called so.
+    UnknownPolicy,
+    /// The range is not far memory, or too small for a page.
+    NoPages,
+    /// As many policies as there can be are in use.
+    TooMany,
+}
+
+impl Pager {
+    /// From now on the pages that lie in a range as a whole are evicted by a policy of their own; without a name, by
+    /// that of the run again. They give up memory in proportion to how much they have.
+    ///
+    /// # Errors
+    /// If it cannot be; nothing has changed then.
+    pub fn assign(
+        &self,
+        address: usize,
+        size: usize,
+        name: Option<&str>,
+    ) -> Result<(), AssignError> {
+        let policy = name.map(known_policy).transpose()?;
+        let pages = self.pages_within(address, size);
+        if pages.is_empty() {
+            return Err(AssignError::NoPages);
+        }
+        let _inside = self.enter();
+        // Pages that are being unmapped to be watched have their slots in the hands of whoever does that.
+        let _alone = self.lock(&self.reclaiming);
+        if !self.lock_policy().assign(PageId(pages.start)..PageId(pages.end), policy) {
+            return Err(AssignError::TooMany);
+        }
+        for (first, end) in self.table.touched_stretches(pages.start, pages.end) {
+            self.pass_on(first..end);
+        }
+        Ok(())
+    }
+
+    /// Has pages that are here go over to the policy that they are now assigned to.
+    fn pass_on(&self, pages: Range<u64>) {
+        let mut policy = self.lock_policy();
+        for page in pages {
+            let word = self.table.load(page);
+            if matches!(word.state(), State::Resident | State::Watched) {
+                let slot = policy.pass_on(PageId(page), word.slot());
+                let known = self.table.update(page, word.state(), |word| word.with_slot(slot));
+                debug_assert!(known, "page {page} left while the policy was locked");
+            }
+        }
+    }
+
+    /// The pages of far memory that lie in a range as a whole.
+    pub(crate) fn pages_within(&self, address: usize, size: usize) -> Range<u64> {
+        let end = self.base + self.len();
+        let from = address.clamp(self.base, end).next_multiple_of(PAGE);
+        let to = address.saturating_add(size).clamp(self.base, end);
+        let (first, last) = (self.page_of(from), self.page_of(to));
+        first..last.max(first)
+    }
+}
+
+fn known_policy(name: &str) -> Result<Box<dyn ReplacementPolicy>, AssignError> {
+    let is_known = NAMES.iter().any(|(known, _)| *known == name);
+    let policy = is_known.then(|| replacement::by_name(name)).flatten();
+    policy.ok_or(AssignError::UnknownPolicy)
+}
