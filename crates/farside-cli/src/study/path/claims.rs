@@ -1,7 +1,7 @@
 //! What the paper reports, in figures, beside what comes out here.
 
+use super::super::figure::Figure;
 use super::experiment::{Policy, Results};
-use super::figure::Figure;
 use super::figures::greatest_gain;
 use super::model::{BUFFER, PAPER_BUFFER, SHARES};
 

@@ -7,8 +7,8 @@ use std::process::Command;
 use super::programs::{Language, Program};
 use crate::Failure;
 
-/// Options of the C compiler: the same instructions whatever the machine.
-const C: [&str; 5] = ["-std=c11", "-O2", "-Wall", "-Wextra", "-ffp-contract=off"];
+/// Options of the C compiler: the same instructions whatever the machine, and their lines.
+const C: [&str; 6] = ["-std=c11", "-O2", "-g", "-Wall", "-Wextra", "-ffp-contract=off"];
 
 /// Options of the Java virtual machine: a heap of fixed size, and one thread that collects.
 const JAVA: [&str; 3] = ["-XX:+UseSerialGC", "-Xms40m", "-Xmx40m"];

@@ -2,8 +2,8 @@
 
 use farside_report::chart::{Axis, LineChart, Series};
 
+use super::super::figure::{Figure, Panel};
 use super::experiment::{Policy, Results};
-use super::figure::Figure;
 use super::model::{BUFFER, BUFFERS, PAPER_BUFFER, SHARE, SHARES};
 
 /// Shares of the footprint that the tables show.
@@ -161,7 +161,7 @@ fn panels_by_memory<'a>(
     policies: &[Policy],
     unit: &str,
     value: impl Fn(&Results, Policy, usize) -> f64,
-) -> Vec<LineChart> {
+) -> Vec<Panel> {
     let panel = |one: &Results| LineChart {
         title: one.program.name.to_owned(),
         x: Axis::linear("memory, % of the footprint"),
@@ -176,7 +176,7 @@ fn panels_by_memory<'a>(
             .collect(),
         steps: false,
     };
-    results.map(panel).collect()
+    results.map(panel).map(Panel::Lines).collect()
 }
 
 fn giga(cycles: f64) -> f64 {
@@ -300,7 +300,7 @@ fn times_by_buffer(results: &[Results], policies: &[Policy]) -> Vec<Vec<String>>
 fn panels_by_buffer<'a>(
     results: impl Iterator<Item = &'a Results>,
     policies: &[Policy],
-) -> Vec<LineChart> {
+) -> Vec<Panel> {
     let panel = |one: &Results| LineChart {
         title: one.program.name.to_owned(),
         x: Axis::log("entries of the page access buffer"),
@@ -316,7 +316,7 @@ fn panels_by_buffer<'a>(
             .collect(),
         steps: false,
     };
-    results.map(panel).collect()
+    results.map(panel).map(Panel::Lines).collect()
 }
 
 fn replacement_by_buffer(results: &[Results]) -> Figure {
@@ -381,7 +381,7 @@ fn overhead(results: &[Results]) -> Figure {
         header: vec!["program", "entries", "path", "software"],
         rows,
         table,
-        panels: of(results, &OVERHEAD).map(panel).collect(),
+        panels: of(results, &OVERHEAD).map(panel).map(Panel::Lines).collect(),
     }
 }
 

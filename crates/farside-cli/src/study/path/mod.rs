@@ -5,21 +5,19 @@ mod capture;
 mod claims;
 mod compile;
 mod experiment;
-mod figure;
 mod figures;
 mod layout;
 mod model;
-mod page;
 mod programs;
 mod sharing;
 
-use std::fs;
-use std::io::{self, IsTerminal};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 
+use super::{chosen, make, page, tell, write};
 use crate::Failure;
 use capture::Captured;
 use experiment::Results;
@@ -50,7 +48,7 @@ pub struct Arguments {
 
 /// Does all of it.
 pub fn study(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let programs = chosen(&arguments.programs)?;
+    let programs = chosen(PROGRAMS, |program| program.name, &arguments.programs)?;
     let scale = if arguments.small { Scale::Small } else { Scale::Full };
     make(&arguments.work)?;
     make(&arguments.output)?;
@@ -78,32 +76,19 @@ fn simulated(program: &'static Program, captured: Captured) -> Result<Results, F
     experiment::results(program, captured)
 }
 
-fn chosen(names: &[String]) -> Result<Vec<&'static Program>, Failure> {
-    if names.is_empty() {
-        return Ok(PROGRAMS.iter().collect());
-    }
-    let find = |name: &String| {
-        PROGRAMS.iter().find(|program| program.name == name).ok_or_else(|| {
-            let known: Vec<_> = PROGRAMS.iter().map(|program| program.name).collect();
-            Failure::usage(format!("--programs {name}: none is called so; {}", known.join(", ")))
-        })
-    };
-    names.iter().map(find).collect()
-}
-
-/// Says what is going on, if somebody watches.
-fn tell(what: &str) {
-    if io::stderr().is_terminal() {
-        eprintln!("farside: {what}");
-    }
-}
-
-fn make(directory: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(directory)
-        .map_err(|error| Failure::usage(format!("cannot make {}: {error}", directory.display())))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text)
-        .map_err(|error| Failure::own(format!("cannot write {}: {error}", path.display())))
+/// Builds one of the programs in `work`; the command that runs it on its input.
+///
+/// # Errors
+/// If there is none of that name, or it cannot be built.
+pub(super) fn kernel(
+    name: &str,
+    sources: &Path,
+    work: &Path,
+    small: bool,
+) -> Result<Vec<OsString>, Failure> {
+    let names = [name.to_owned()];
+    let program = chosen(PROGRAMS, |program| program.name, &names)?[0];
+    let scale = if small { Scale::Small } else { Scale::Full };
+    let arguments = program.input(scale).arguments.iter().map(OsString::from);
+    Ok(compile::compile(program, sources, work)?.into_iter().chain(arguments).collect())
 }

@@ -9,8 +9,8 @@ use farside_sim::replay::Replay;
 use farside_sim::simulation::Costs;
 use farside_trace::{Access, PageId, TraceReader};
 
+use super::super::figure::{Figure, Panel};
 use super::experiment::Results;
-use super::figure::Figure;
 use super::model::{CYCLES_PER_ACCESS, CYCLES_PER_FAULT};
 use crate::Failure;
 
@@ -201,7 +201,12 @@ fn shown(rows: &[Row]) -> Figure {
         ],
         rows: rows.iter().map(numbers).collect(),
         table,
-        panels: rows.iter().filter(|row| row.percent == DRAWN).map(panel).collect(),
+        panels: rows
+            .iter()
+            .filter(|row| row.percent == DRAWN)
+            .map(panel)
+            .map(Panel::Lines)
+            .collect(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use farside_report::chart::{HEIGHT, LineChart, WIDTH};
+use farside_report::chart::{BarChart, ChartError, HEIGHT, LineChart, WIDTH};
 
 use crate::Failure;
 
@@ -20,7 +20,23 @@ pub struct Figure {
     pub rows: Vec<Vec<String>>,
     /// Header and lines of the table in the page.
     pub table: Vec<Vec<String>>,
-    pub panels: Vec<LineChart>,
+    pub panels: Vec<Panel>,
+}
+
+/// One of the pictures of a figure.
+#[derive(Debug)]
+pub enum Panel {
+    Lines(LineChart),
+    Bars(BarChart),
+}
+
+impl Panel {
+    fn svg(&self) -> Result<String, ChartError> {
+        match self {
+            Self::Lines(chart) => chart.to_svg(),
+            Self::Bars(chart) => chart.to_svg(),
+        }
+    }
 }
 
 impl Figure {
@@ -63,7 +79,7 @@ impl Figure {
              viewBox=\"0 0 {width} {height}\" role=\"img\">\n"
         );
         for (index, panel) in self.panels.iter().enumerate() {
-            let svg = panel.to_svg().map_err(|error| Failure::own(error.to_string()))?;
+            let svg = panel.svg().map_err(|error| Failure::own(error.to_string()))?;
             let (x, y) = (index % COLUMNS * WIDTH as usize, index / COLUMNS * HEIGHT as usize);
             text += &joined(&svg.replacen("<svg ", &format!("<svg x=\"{x}\" y=\"{y}\" "), 1));
         }
