@@ -366,6 +366,7 @@ impl Pager {
             Counters::add(&self.counters.prefetched_unused, 1);
             self.ahead_ended(page, Count::AheadUnused);
             self.lock_prefetcher().unused(PageId(page));
+            self.pointer_unused(page);
         }
     }
 

@@ -17,6 +17,7 @@ pub const NAMES: &[(&str, &str)] = &[
         "the aligned block around each fault, larger while it proves useful, as in Linux",
     ),
     ("leap", "along the stride that most of the latest accesses have"),
+    ("pointer", "read-ahead as linux does it, and what the pages that come point to"),
     ("spatial", "the next pages, more or fewer as they prove useful"),
 ];
 
@@ -35,7 +36,7 @@ pub fn by_name(name: &str, max_pages: u32) -> Option<Box<dyn Prefetcher>> {
     Some(match name {
         "none" => Box::new(NoPrefetch),
         "readahead" => Box::new(FixedReadahead::new(max_pages)),
-        "linux" => Box::new(LinuxWindow::new(max_pages)),
+        "linux" | "pointer" => Box::new(LinuxWindow::new(max_pages)),
         "linux-swap" => Box::new(SwapCluster::new(max_pages)),
         "leap" => Box::new(Leap::new(LeapOptions { most: max_pages, ..LeapOptions::default() })),
         "spatial" => Box::new(Spatial::new(SpatialOptions {
