@@ -141,14 +141,16 @@ pub fn start(
     let unknown = |name, value: &str, reason| BadSetting { name, value: value.into(), reason };
     let policy = replacement::by_name(&settings.replacement)
         .ok_or_else(|| unknown(env::REPLACEMENT, &settings.replacement, "no such policy"))?;
-    let prefetcher = prefetch::by_name(&settings.prefetch, settings.readahead)
+    let points = settings.prefetch == prefetch::POINTER.0;
+    let sequential = if points { "linux" } else { &settings.prefetch };
+    let prefetcher = prefetch::by_name(sequential, settings.readahead)
         .ok_or_else(|| unknown(env::PREFETCH, &settings.prefetch, "no such prefetcher"))?;
     let mut features = feature::WRITE_PROTECT | feature::EVENT_FORK | feature::THREAD_ID;
     let offered = Userfault::offered_features()?;
     if settings.move_frames {
         features |= offered & feature::MOVE;
     }
-    let follows = settings.prefetch == "pointer" && offered & feature::EXACT_ADDRESS != 0;
+    let follows = points && offered & feature::EXACT_ADDRESS != 0;
     if follows {
         features |= feature::EXACT_ADDRESS;
     }

@@ -17,9 +17,12 @@ pub const NAMES: &[(&str, &str)] = &[
         "the aligned block around each fault, larger while it proves useful, as in Linux",
     ),
     ("leap", "along the stride that most of the latest accesses have"),
-    ("pointer", "read-ahead as linux does it, and what the pages that come point to"),
     ("spatial", "the next pages, more or fewer as they prove useful"),
 ];
+
+/// The same for the one that has to see what is in memory, as in a run: read-ahead by `linux`, and pointers besides.
+pub const POINTER: (&str, &str) =
+    ("pointer", "read-ahead as linux does it, and what the pages that come point to");
 
 /// The same for prefetchers that have to see every access, or what comes, as in a simulation.
 pub const OMNISCIENT: &[(&str, &str)] = &[
@@ -36,7 +39,7 @@ pub fn by_name(name: &str, max_pages: u32) -> Option<Box<dyn Prefetcher>> {
     Some(match name {
         "none" => Box::new(NoPrefetch),
         "readahead" => Box::new(FixedReadahead::new(max_pages)),
-        "linux" | "pointer" => Box::new(LinuxWindow::new(max_pages)),
+        "linux" => Box::new(LinuxWindow::new(max_pages)),
         "linux-swap" => Box::new(SwapCluster::new(max_pages)),
         "leap" => Box::new(Leap::new(LeapOptions { most: max_pages, ..LeapOptions::default() })),
         "spatial" => Box::new(Spatial::new(SpatialOptions {
