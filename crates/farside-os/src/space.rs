@@ -14,7 +14,8 @@ use crate::{emulated_move, memory};
 /// which and to which frames are moved. All lengths are in bytes, multiples of the page size. Present
 /// pages are ordinary memory at their address, in the kernel's implementation as in any other.
 pub trait AddressSpace: Send + Sync {
-    /// Copies `src` to absent pages at `dst`, write-protected if `protect`, and wakes waiters there.
+    /// Copies `src` to absent pages at `dst`, write-protected if `protect`; with `wake` the threads
+    /// waiting there go on.
     fn copy_in(
         &self,
         dst: usize,

@@ -3,7 +3,7 @@
 use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_policy::batches::BATCH;
-use farside_policy::prefetch::{PrefetchPlan, Walk};
+use farside_policy::prefetch::{Fetches, PrefetchPlan, Walk};
 
 use crate::fetch::MOVE_FROM;
 use crate::flight::Flight;
@@ -188,11 +188,12 @@ impl Pager {
                 self.leave_far(first..first + count);
                 return Err(error);
             }
-            if let Some(walk) = entered {
-                self.enter_page(w, walk, (first, bytes))?;
-            }
+            let sent = match entered {
+                Some(walk) => self.enter_page(w, walk, (first, bytes)).map(drop),
+                None => Ok(()),
+            };
             self.land_frames(first, run, flight.purpose, watched);
-            return Ok(());
+            return sent;
         }
         if let (1, Some(walk)) = (count, entered) {
             return self.complete_awaited(w, flight, walk);
@@ -200,19 +201,15 @@ impl Pager {
         if let Err(error) = self.store.finish_read(flight.ticket, w.bounce(count as usize)) {
             return self.restore_far(first, count, error);
         }
-        match (entered, flight.walk) {
-            (Some(walk), _) => {
-                let fetches = self.look_entered(walk, (first, w.bounce(count as usize)));
-                self.send_for_all(w, &fetches)?;
-            }
-            (None, Some(walk)) => {
-                let fetches = self.look_at(walk, (first, w.bounce(count as usize)));
-                self.send_for_all(w, &fetches)?;
-            }
-            (None, None) => {}
-        }
+        let arrived = (first, &*w.bounce(count as usize));
+        let fetches = match (entered, flight.walk) {
+            (Some(walk), _) => self.look_entered(walk, arrived),
+            (None, Some(walk)) => self.look_at(walk, arrived),
+            (None, None) => Fetches::default(),
+        };
+        let sent = self.send_for_all(w, &fetches).map(drop);
         self.land(w.bounce(count as usize), first, flight.purpose, watched);
-        Ok(())
+        sent
     }
 
     /// Completes a flight of one page for which the program waits.

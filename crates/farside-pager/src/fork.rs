@@ -261,7 +261,7 @@ impl Service {
             let _ = pager.space.drop_pages(&[(pager.area.address(run.start), PAGE)]);
             pager.area.leave_empty(run);
         } else {
-            // There is room for these.
+            // There is room for so many as are served as a rule; for more, the next fault evicts.
             pager.budget.force(1);
         }
         if word.state() == State::Untouched {
