@@ -1,0 +1,62 @@
+// Lists of nodes of a page each, in an order by chance: `pointers NODES THREADS`. Each thread walks its own three times and
+// changes every node, and gives the mapping back while what lies there may still be on its way. Prints what it found.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096, WORDS = PAGE / 8 };
+
+struct node {
+    uint64_t value;
+    struct node *next;
+    uint64_t rest[WORDS - 2];
+};
+
+static size_t nodes;
+
+static void *walk(void *seed)
+{
+    uint64_t state = (uintptr_t)seed, sum = 0;
+    size_t *order = malloc(nodes * sizeof *order);
+    struct node *memory =
+        mmap(NULL, nodes * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!order || memory == MAP_FAILED) exit(2);
+    for (size_t i = 0; i < nodes; i++) {
+        state = state * 6364136223846793005ull + 1442695040888963407ull;
+        size_t other = (size_t)(state >> 33) % (i + 1);
+        order[i] = order[other];
+        order[other] = i;
+    }
+    for (size_t i = 0; i < nodes; i++) {
+        struct node *node = &memory[order[i]];
+        *node = (struct node){ .value = i, .next = &memory[order[(i + 1) % nodes]] };
+        for (size_t word = 0; word < WORDS - 2; word++) node->rest[word] = i * word;
+    }
+    struct node *node = &memory[order[0]];
+    for (size_t i = 0; i < 3 * nodes; i++, node = node->next) {
+        sum = sum * 31 + node->value + node->rest[i % (WORDS - 2)];
+        node->value += i;
+    }
+    free(order);
+    munmap(memory, nodes * PAGE);
+    return (void *)(uintptr_t)sum;
+}
+
+int main(int count, char **arguments)
+{
+    if (count != 3) return 2;
+    nodes = strtoul(arguments[1], NULL, 10);
+    long threads = atol(arguments[2]);
+    pthread_t thread[16];
+    for (long i = 0; i < threads && i < 16; i++)
+        if (pthread_create(&thread[i], NULL, walk, (void *)(i + 1))) return 2;
+    for (long i = 0; i < threads && i < 16; i++) {
+        void *sum;
+        pthread_join(thread[i], &sum);
+        printf("%016lx\n", (unsigned long)(uintptr_t)sum);
+    }
+    return 0;
+}
