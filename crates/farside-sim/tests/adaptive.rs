@@ -57,3 +57,65 @@ fn golden_traces_take_hardly_longer_than_with_the_best_single_prefetcher() {
         }
     }
 }
+
+/// Numbers by chance below `below` (splitmix64).
+fn noise(below: u64) -> impl Iterator<Item = u64> {
+    (1_u64..).map(move |index| {
+        let mixed = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % below
+    })
+}
+
+/// Programs of which each has a prefetcher that is best for it.
+fn programs() -> Vec<(&'static str, Vec<u64>)> {
+    const PAGES: u64 = 20_000;
+    let scan = || 0..PAGES;
+    let strided =
+        |stride: u64| (0..stride).flat_map(move |from| (from..PAGES).step_by(stride as usize));
+    let random = |count| noise(PAGES).take(count);
+    let twice = |accesses: Vec<u64>| [&accesses[..], &accesses].concat();
+    let far = |page: u64| (1 << 20) + page;
+    vec![
+        ("a scan", twice(scan().collect())),
+        ("a scan backwards", twice(scan().rev().collect())),
+        ("strides", [scan().collect(), twice(strided(7).collect())].concat()),
+        ("long strides", [scan().collect(), twice(strided(100).collect())].concat()),
+        ("by chance", scan().chain(random(50_000)).collect()),
+        ("short arrays", {
+            let arrays =
+                noise(PAGES / 40).take(12_000).flat_map(|array| array * 40..array * 40 + 30);
+            scan().chain(arrays).collect()
+        }),
+        ("pairs", {
+            let pairs = random(30_000).flat_map(|page| [page / 8 * 8, page / 8 * 8 + 1]);
+            scan().chain(pairs).collect()
+        }),
+        ("phases", {
+            let phases = scan().chain(random(20_000)).chain(strided(9)).chain(scan());
+            twice(phases.collect())
+        }),
+        ("a scan beside accesses by chance", {
+            let pages = scan().zip(random(PAGES as usize));
+            twice(pages.flat_map(|(scan, chance)| [far(scan), chance]).collect())
+        }),
+        ("many scans", {
+            let scans = (0..1000).flat_map(|at| (0..20).map(move |array| array * 1000 + at));
+            twice(scans.collect())
+        }),
+    ]
+}
+
+#[test]
+fn no_program_takes_much_longer_than_with_the_best_single_prefetcher() {
+    for (name, pages) in programs() {
+        let trace: Vec<_> = pages.into_iter().map(PageId).collect();
+        for (replacement, percent) in [("lru", 20), ("lru", 50), ("second-chance", 20)] {
+            let ratio = beside_the_best(&outcomes(&trace, replacement, percent));
+            if std::env::var("SOFT").is_err() {
+                assert!(ratio <= 1.05, "{name} {replacement} {percent} %: {ratio:.3}");
+            }
+        }
+    }
+}

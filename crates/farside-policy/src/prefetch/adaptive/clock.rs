@@ -36,10 +36,10 @@ impl Clock {
         self.now
     }
 
-    /// Whether a page that came then is probably still here. Half the time that pages stay is taken for that: of what
-    /// is foreseen, only that is as good as fetched for sure.
+    /// Whether a page that came then would still be here if it had been fetched. A quarter of the time that pages stay is
+    /// taken for that: whoever foresees it would have fetched others with it, which would have crowded it out.
     pub const fn is_recent(&self, then: u16) -> bool {
-        self.now.wrapping_sub(then) < self.stay / 2
+        self.now.wrapping_sub(then) < self.stay / 4
     }
 
     /// A page that came then left unused now.

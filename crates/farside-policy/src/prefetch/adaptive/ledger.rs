@@ -30,6 +30,20 @@ pub(super) struct Planning<'a> {
     pub plan: &'a mut PrefetchPlan,
     /// How many more pages may be planned.
     pub left: u32,
+    /// Runs of it that others planned.
+    pub before: usize,
+}
+
+impl Planning<'_> {
+    /// Adds a page to the plan, unless it is there; false if there is no room.
+    fn add(&mut self, page: PageId) -> bool {
+        if self.before > 0 && self.plan.runs().take(self.before).any(|run| run.contains(page)) {
+            return true;
+        }
+        let fits = self.left > 0 && self.plan.push_page(page);
+        self.left -= u32::from(fits);
+        fits
+    }
 }
 
 impl Ledger {
@@ -70,12 +84,14 @@ impl Ledger {
         Some(foreseen.by)
     }
 
-    /// Takes note of a fault. Returns what kind of fault it would have been for each candidate without the others.
+    /// Takes note of a fault. Returns what kind of fault each candidate is told of: that which it would have been without
+    /// the others. The trend looks at all faults in a row: it is not told of pages that pointers brought, and not of those
+    /// where others go on, when the program has come through what they brought without a fault.
     pub fn judge(
         &mut self,
         page: PageId,
         kind: FaultKind,
-    ) -> impl Fn(Candidate) -> FaultKind + use<> {
+    ) -> impl Fn(Candidate) -> Option<FaultKind> + use<> {
         let foreseen = self.pages.take(page);
         // A page that was demanded long after it was sent for may have been here, used unseen, and gone.
         let in_time =
@@ -88,14 +104,19 @@ impl Ledger {
             (Some(Foreseen { by, sent: None, .. }), FaultKind::Demand)
                 if by.has(candidate) && came_true.is_some() =>
             {
-                FaultKind::Used
+                Some(FaultKind::Used)
             }
-            (Some(Foreseen { by, sent: Some(_), .. }), _)
+            (Some(Foreseen { by, sent: Some(who), .. }), _)
                 if !by.is_empty() && !by.has(candidate) =>
             {
-                FaultKind::Demand
+                let is_one_of_many = who == Candidate::Pointers && candidate == Candidate::Trend;
+                (!is_one_of_many).then_some(FaultKind::Demand)
             }
-            _ => kind,
+            (Some(Foreseen { by, sent: Some(who), .. }), _) if by.is_empty() => {
+                let is_one_of_few = who != candidate && candidate == Candidate::Trend;
+                (!is_one_of_few).then_some(kind)
+            }
+            _ => Some(kind),
         }
     }
 
@@ -109,20 +130,25 @@ impl Ledger {
     /// Plans what a candidate foresees, if it is on here, and else only takes note of it.
     pub fn add(&mut self, candidate: Candidate, draft: &PrefetchPlan, planning: &mut Planning) {
         let is_on = self.parts.here().is_some_and(|part| part.is_on(candidate));
-        let before = planning.left;
+        let mut sent = 0;
+        planning.before = planning.plan.runs().count();
         for page in draft.runs().flat_map(|run| run.pages()) {
-            if !(planning.is_far)(page) || self.is_planned(page) {
+            let is_far = (planning.is_far)(page);
+            if !is_far || self.is_planned(page) {
                 self.agree(candidate, page);
-            } else if is_on && planning.left > 0 && planning.plan.push_page(page) {
+                // It may have to leave for what is fetched before it, and be fetched again.
+                if is_on && !is_far {
+                    planning.add(page);
+                }
+            } else if is_on && planning.add(page) {
                 self.send(candidate, page);
-                planning.left -= 1;
+                sent += 1;
             } else {
                 self.foresee(candidate, page);
             }
         }
-        let sent = before - planning.left;
         if sent > 0 {
-            self.sent(candidate, sent as u16);
+            self.sent(candidate, sent);
             let next = next_after(draft, planning.page).filter(|page| (planning.is_far)(*page));
             if let Some(next) = next {
                 self.expect_next(candidate, next);
@@ -173,7 +199,7 @@ impl Ledger {
     fn sent(&mut self, candidate: Candidate, pages: u16) {
         self.clock.comes(pages);
         if let Some(part) = self.parts.here_mut() {
-            part.sends(candidate, pages);
+            part.sends(candidate);
         }
     }
 

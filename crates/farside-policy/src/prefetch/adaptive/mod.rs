@@ -36,14 +36,14 @@ const MOST: u32 = 512;
 /// used, and how many of those that it alone foresees, or that it is the first to be thanked for. Of several who foresee
 /// a page that is the one who is right clearly more often over all, or is named first above, if it is on. So who is not
 /// needed beside another one costs nothing, and who fetches much that is not used, and besides what another one
-/// foresees as well, is turned off. The rate of pages alone decides.
+/// foresees as well, is turned off.
 ///
 /// Who is on fetches. Its pages are right when they are told to be [`Used`](FaultKind::Used) or
 /// [`Late`](FaultKind::Late), or when the program faults where they go on, and wrong when they leave unused. In a run
-/// only a sample is seen; when too many pages go without a word, it has to prove itself again. Who is off is followed all
-/// the same: its pages are right if they fault soon, and wrong if not - as soon as half the time that unused pages are
-/// seen to stay in memory, so that a page that would have been fetched and lost counts as wrong. Only far pages count, if
-/// the caller can tell ([`Prefetcher::fault_seeing`]).
+/// only a sample is seen; who fetches too much without a word of it has to prove itself again. Who is off is followed all
+/// the same: its pages are right if they fault soon, and else wrong. How soon is a quarter of the time that unused pages
+/// are seen to stay, so that a page that would have been fetched and lost counts as wrong. Only far pages count, if the
+/// caller can tell ([`Prefetcher::fault_seeing`]).
 ///
 /// Read-ahead begins on, as without this, and again in each part of memory. The trend begins off: where it is of use it
 /// is on after seven pages. Pointers begin on: who follows them fetches only what is likely, and learns that before it
@@ -53,9 +53,11 @@ const MOST: u32 = 512;
 ///
 /// Each of them is told of every fault as it would have been without the others. A page that another one fetched was a
 /// [`Demand`](FaultKind::Demand) fault to all who had not foreseen it, and a page that one foresaw while it was off was
-/// used. So nobody hides the pattern that another one needs: pages that pointers brought do not interrupt a
-/// stream, read-ahead does not make Leap see the stride of its windows, and where only one of them is on it does exactly
-/// what it does alone.
+/// used. So nobody hides the pattern that another one needs: a stream goes on through pages that pointers brought,
+/// read-ahead does not make Leap see the stride of its windows, and where only one of them is on it does exactly what it
+/// does alone. Two things are kept from the trend, which looks at all faults in a row, unless it foresaw them too: pages
+/// that pointers brought, since a list between them would hide a stride, and those where a stream goes on that is read
+/// ahead, since their distance is that of its windows.
 ///
 /// Pointers are followed by somebody else, who sees memory. It asks [`pointers`](Prefetcher::pointers) whether to, and
 /// tells where they lead by [`foreseen_by_pointer`](Prefetcher::foreseen_by_pointer). Where no pointer was of use for a
@@ -111,9 +113,13 @@ impl Prefetcher for Adaptive {
         });
         let kind = self.ledger.judge(page, kind);
         self.drafts.iter_mut().for_each(PrefetchPlan::clear);
-        self.window.fault(page, kind(Candidate::Window), &mut self.drafts[0]);
-        self.trend.fault(page, kind(Candidate::Trend), &mut self.drafts[1]);
-        let mut planning = Planning { page, is_far, plan, left: self.max };
+        if let Some(kind) = kind(Candidate::Window) {
+            self.window.fault(page, kind, &mut self.drafts[0]);
+        }
+        if let Some(kind) = kind(Candidate::Trend) {
+            self.trend.fault(page, kind, &mut self.drafts[1]);
+        }
+        let mut planning = Planning { page, is_far, plan, left: self.max, before: 0 };
         for candidate in self.ledger.order() {
             self.ledger.add(candidate, &self.drafts[candidate as usize], &mut planning);
         }

@@ -21,7 +21,7 @@ const ON: Rate = percent(50);
 const OFF: Rate = percent(40);
 
 /// So much more often must a candidate be right to come before one that is listed before it.
-const CLEARLY: Rate = percent(3);
+const CLEARLY: Rate = percent(2);
 
 /// Rates at first: read-ahead and pointers are on until they prove wrong, and the trend is off until it proves right.
 const FIRST: [Rate; CANDIDATES] = [percent(75), percent(25), percent(60)];
@@ -33,8 +33,9 @@ const OWN_SHIFT: u32 = 8;
 const ON_SHIFT: u32 = 6;
 const OFF_SHIFT: u32 = 4;
 
-/// Pages that are sent for at most before it is known of one whether it was used.
-const SILENT: u16 = 1024;
+/// Plans that may be sent for of which nothing is heard, and how many of them one page makes up for that was used.
+const UNHEARD: u16 = 64;
+const HEARD: u16 = 16;
 
 /// Faults without a useful pointer, after which pointers are looked for only now and then.
 const TIRED: u16 = 1024;
@@ -63,8 +64,8 @@ pub(super) struct Part {
     worth: [Rate; CANDIDATES],
     /// Those whose pages are fetched.
     on: Candidates,
-    /// Pages sent for since anything was known of some.
-    silent: [u16; CANDIDATES],
+    /// Plans that were sent for, less those that were heard of.
+    unheard: [u16; CANDIDATES],
     /// Who sent last.
     latest: Candidate,
     faults: u16,
@@ -79,7 +80,7 @@ impl Part {
             own: FIRST,
             worth: FIRST,
             on: Candidates::of(Candidate::Window).with(Candidate::Pointers),
-            silent: [0; CANDIDATES],
+            unheard: [0; CANDIDATES],
             latest: Candidate::Window,
             faults: 0,
             pointless: 0,
@@ -90,7 +91,7 @@ impl Part {
     /// that is passed once, from end to end, is better off with it.
     fn next(&self, number: u64) -> Self {
         let window = Candidate::Window as usize;
-        let mut next = Self { number, silent: [0; CANDIDATES], ..*self };
+        let mut next = Self { number, unheard: [0; CANDIDATES], ..*self };
         next.own[window] = next.own[window].max(FIRST[window]);
         next.worth[window] = next.worth[window].max(FIRST[window]);
         next.on = next.on.with(Candidate::Window);
@@ -111,15 +112,15 @@ impl Part {
         }
     }
 
-    /// Takes note of pages that are sent for. Who sends and sends, and nothing is heard of it, is off until it has proved
-    /// right again.
-    pub fn sends(&mut self, candidate: Candidate, pages: u16) {
+    /// A candidate sends for what it planned. Who sends and sends, and nothing is heard of it, is off until it has proved
+    /// right again: in a run few uses are seen, and what is not used is known only when it leaves.
+    pub fn sends(&mut self, candidate: Candidate) {
         self.latest = candidate;
-        let silent = &mut self.silent[candidate as usize];
-        *silent = silent.saturating_add(pages);
-        if *silent > SILENT {
-            *silent = 0;
-            self.worth[candidate as usize] = OFF;
+        let at = candidate as usize;
+        self.unheard[at] += 1;
+        if self.unheard[at] > UNHEARD {
+            self.unheard[at] = 0;
+            self.worth[at] = OFF;
             self.on = self.on.without(candidate);
         }
     }
@@ -127,8 +128,11 @@ impl Part {
     /// Takes note of whether a page was used that these candidates foresaw.
     pub fn answer(&mut self, by: Candidates, right: bool) {
         for candidate in by.iter() {
-            follow(&mut self.own[candidate as usize], right, OWN_SHIFT);
-            self.silent[candidate as usize] = 0;
+            let at = candidate as usize;
+            follow(&mut self.own[at], right, OWN_SHIFT);
+            if right {
+                self.unheard[at] = self.unheard[at].saturating_sub(HEARD);
+            }
         }
         let on = self.on;
         for candidate in by.iter() {
