@@ -13,8 +13,9 @@ pub struct LeapOptions {
     pub splits: usize,
     /// Most pages fetched with a fault: PWsize max.
     pub most: u32,
-    /// Whether a fault right after the pages fetched last tells that all of them were used. Runs do
-    /// not see each use; without this they would find strides as wide as their own windows.
+    /// Whether a fault on one of the pages fetched last, or right after them, tells that all before it
+    /// were used. Runs do not see each use; without this they would find strides as wide as their own
+    /// windows.
     pub infer_uses: bool,
 }
 
@@ -113,6 +114,8 @@ struct Window {
     base: PageId,
     stride: i64,
     pages: u32,
+    /// At which of them the program is, as far as is known; 0 at the base.
+    reached: u32,
 }
 
 impl Window {
@@ -120,6 +123,14 @@ impl Window {
     fn page(&self, strides: u32) -> Option<PageId> {
         let distance = self.stride.checked_mul(i64::from(strides))?;
         self.base.0.checked_add_signed(distance).map(PageId)
+    }
+
+    /// At how many strides from the base a page lies to which the program comes next.
+    fn strides_to(&self, page: PageId) -> Option<u32> {
+        let distance = page.0.wrapping_sub(self.base.0) as i64;
+        let strides = u32::try_from(distance.checked_div(self.stride)?).ok()?;
+        let is_next = (self.reached + 1..=self.pages + 1).contains(&strides);
+        (is_next && self.page(strides) == Some(page)).then_some(strides)
     }
 }
 
@@ -154,18 +165,21 @@ impl Leap {
         Self { options, history, trend: None, hits: 0, size: 0, fetched: None }
     }
 
-    /// Notes a demand fault; tells how far it is from the access before.
-    fn record(&mut self, page: PageId) -> Option<i64> {
+    /// Notes a fault; tells how far it is from the access before.
+    fn record(&mut self, page: PageId, kind: FaultKind) -> Option<i64> {
+        let uses = u32::from(kind != FaultKind::Demand);
         if self.options.infer_uses
-            && self.hits == 0
-            && let Some(window) = self.fetched
-            && self.history.last == Some(window.base)
-            && window.page(window.pages + 1) == Some(page)
+            && let Some(window) = &mut self.fetched
+            && self.history.last == window.page(window.reached)
+            && let Some(strides) = window.strides_to(page)
         {
-            self.hits = window.pages;
+            let used = strides.min(window.pages) - window.reached;
+            window.reached = strides;
+            self.hits = self.hits.saturating_add(used.max(uses));
             self.history.record_after_unseen(page, window.stride);
             return Some(window.stride);
         }
+        self.hits = self.hits.saturating_add(uses);
         self.history.record(page)
     }
 
@@ -186,16 +200,14 @@ impl Prefetcher for Leap {
     }
 
     fn fault(&mut self, page: PageId, kind: FaultKind, plan: &mut PrefetchPlan) {
+        let delta = self.record(page, kind);
         if kind != FaultKind::Demand {
-            self.hits = self.hits.saturating_add(1);
-            self.history.record(page);
             return;
         }
-        let delta = self.record(page);
         self.trend = self.history.trend().or(self.trend);
         let pages = self.next_size(delta.is_some() && delta == self.trend);
         let stride = self.trend.unwrap_or(0);
-        let window = Window { base: page, stride, pages };
+        let window = Window { base: page, stride, pages, reached: 0 };
         self.fetched = (stride != 0 && pages > 0).then_some(window);
         if self.fetched.is_some() {
             (1..=pages).map_while(|strides| window.page(strides)).all(|page| plan.push_page(page));
