@@ -4,12 +4,15 @@
 //! comes in and shown what lies there; pages it names are sent for one by one, and shown to it when they arrive, so that
 //! it goes on from them while the program is still on its way.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use farside_far::FarError;
 use farside_os::memory::PAGE;
-use farside_policy::prefetch::{FaultKind, Fetch, Fetches, Memory, Place, Pointer, Walk};
+use farside_policy::prefetch::{
+    FaultKind, Fetch, Fetches, Following, Memory, Place, Pointer, Walk,
+};
 use farside_policy::replacement::Assigned;
+use farside_trace::PageId;
 
 use crate::counters::Counters;
 use crate::flight::Flight;
@@ -60,8 +63,10 @@ impl Memory for View<'_> {
             return Place::Elsewhere;
         }
         let page = self.pager.page_of(address);
-        match self.pager.table.load(page).state() {
+        let word = self.pager.table.load(page);
+        match word.state() {
             State::Far => Place::Far,
+            State::Watched if word.prefetched() => Place::Unused,
             State::Resident | State::Watched => Place::Here,
             _ if self.arrived(page).is_some() => Place::Here,
             _ => Place::Elsewhere,
@@ -91,15 +96,23 @@ impl Memory for View<'_> {
 
 impl Pager {
     fn lock_pointers(&self) -> Option<MutexGuard<'_, Pointer>> {
-        let pointers = self.pointers.as_ref()?;
-        Some(pointers.lock().unwrap_or_else(PoisonError::into_inner))
+        self.pointers.as_ref().map(|pointers| self.lock(pointers))
+    }
+
+    /// What is to be done about the pointers in a page.
+    fn following(&self, page: u64) -> Following {
+        self.lock_prefetcher().pointers(PageId(page))
     }
 
     /// The program came by a fault to where the worker's fault was. Sends for what may be sent for now; returns what the
     /// page is to be looked at with when it is here.
     pub(crate) fn came(&self, w: &mut Worker, kind: FaultKind) -> Result<Option<Walk>, FarError> {
         let Some(entry) = w.entry else { return Ok(None) };
-        if self.follows_tape() || self.is_recorded() {
+        if self.pointers.is_none()
+            || self.follows_tape()
+            || self.is_recorded()
+            || self.following(self.page_of(entry as usize)) == Following::Off
+        {
             return Ok(None);
         }
         let Some(mut pointers) = self.lock_pointers() else { return Ok(None) };
@@ -175,6 +188,10 @@ impl Pager {
     }
 
     pub(crate) fn send_for_all(&self, w: &mut Worker, fetches: &Fetches) -> Result<bool, FarError> {
+        for page in fetches.passed() {
+            let page = self.page_of(page as usize * PAGE);
+            self.lock_prefetcher().foreseen_by_pointer(PageId(page), false);
+        }
         let mut sent = false;
         for fetch in fetches.iter() {
             sent |= self.send_for_pointer(w, fetch)?;
@@ -182,9 +199,19 @@ impl Pager {
         Ok(sent)
     }
 
-    /// Sends for one page, if there is room; says whether it did.
+    /// Sends for one page, if that is worth it and there is room; says whether it did.
     fn send_for_pointer(&self, w: &mut Worker, fetch: Fetch) -> Result<bool, FarError> {
         let page = self.page_of(fetch.walk.entry as usize);
+        let sent = self.following(page) == Following::On && self.start_walk(w, page, fetch)?;
+        self.lock_prefetcher().foreseen_by_pointer(PageId(page), sent);
+        if !sent && let Some(mut pointers) = self.lock_pointers() {
+            pointers.not_sent(&fetch);
+        }
+        Ok(sent)
+    }
+
+    /// Sends for one page, if there is room; says whether it did.
+    fn start_walk(&self, w: &mut Worker, page: u64, fetch: Fetch) -> Result<bool, FarError> {
         if w.credit > 0 {
             w.credit -= 1;
         } else if self.acquire(w, 1, 0)? == 0 {
@@ -200,7 +227,8 @@ impl Pager {
         };
         let keep = Some(u64::from(fetch.watch));
         let (walk, purpose) = (Some(fetch.walk), Purpose::NONE);
-        self.flights.add(Flight { ticket, frames: None, keep, purpose, held: None, walk });
+        let held = Some(self.space.now_ns());
+        self.flights.add(Flight { ticket, frames: None, keep, purpose, held, walk });
         Counters::add(&self.counters.pointer_pages, 1);
         Ok(true)
     }

@@ -8,8 +8,9 @@ use farside_os::memory::{PAGE, reserve};
 use farside_os::space::{AddressSpace, KernelSpace};
 use farside_os::userfault::{Userfault, feature};
 use farside_os::{OsError, thread};
-use farside_policy::prefetch::{Conservative, Pointer, PointerOptions};
+use farside_policy::prefetch::{Conservative, Following, Pointer, PointerOptions};
 use farside_policy::{prefetch, replacement};
+use farside_trace::PageId;
 use farside_wire::hint_board::HintBoard;
 use farside_wire::pool::MAX_PAGES;
 use farside_wire::queue::Sender;
@@ -141,15 +142,15 @@ pub fn start(
     let unknown = |name, value: &str, reason| BadSetting { name, value: value.into(), reason };
     let policy = replacement::by_name(&settings.replacement)
         .ok_or_else(|| unknown(env::REPLACEMENT, &settings.replacement, "no such policy"))?;
-    let points = settings.prefetch == prefetch::POINTER.0;
-    let sequential = if points { "linux" } else { &settings.prefetch };
-    let prefetcher = prefetch::by_name(sequential, settings.readahead)
+    let prefetcher = prefetch::for_run(&settings.prefetch, settings.readahead)
         .ok_or_else(|| unknown(env::PREFETCH, &settings.prefetch, "no such prefetcher"))?;
     let mut features = feature::WRITE_PROTECT | feature::EVENT_FORK | feature::THREAD_ID;
     let offered = Userfault::offered_features()?;
     if settings.move_frames {
         features |= offered & feature::MOVE;
     }
+    // Who wants none at first never wants any.
+    let points = prefetcher.pointers(PageId(0)) != Following::Off;
     let follows = points && offered & feature::EXACT_ADDRESS != 0;
     if follows {
         features |= feature::EXACT_ADDRESS;

@@ -13,5 +13,6 @@ mod python;
 mod redis;
 mod sort;
 mod sqlite;
+mod streams;
 mod unmanaged;
 mod xz;

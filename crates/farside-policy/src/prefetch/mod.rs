@@ -15,6 +15,7 @@ mod registry;
 mod spatial;
 mod swap_cluster;
 mod tape;
+mod with_pointers;
 
 pub use adaptive::Adaptive;
 pub use fixed::FixedReadahead;
@@ -27,10 +28,11 @@ pub use pointer::{
     PointerOptions, Walk,
 };
 pub use proximity::{Proximity, ProximityOptions};
-pub use registry::{NAMES, OMNISCIENT, POINTER, by_name, by_name_with_tape};
+pub use registry::{NAMES, OMNISCIENT, POINTER, by_name, by_name_with_tape, for_run};
 pub use spatial::{Spatial, SpatialOptions};
 pub use swap_cluster::SwapCluster;
 pub use tape::{Tape, TapeOptions};
+pub use with_pointers::WithPointers;
 
 use farside_trace::PageId;
 
@@ -84,7 +86,7 @@ pub trait Prefetcher: Send {
         Following::Off
     }
 
-    /// A pointer leads to the far page `page`, which is fetched if `sent`.
+    /// A pointer leads to `page`, which is far, and fetched if `sent`, or was fetched ahead and is not used yet.
     fn foreseen_by_pointer(&mut self, page: PageId, sent: bool) {
         let _ = (page, sent);
     }

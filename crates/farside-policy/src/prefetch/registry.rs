@@ -4,7 +4,7 @@ use farside_trace::PageId;
 
 use super::{
     Adaptive, FixedReadahead, Leap, LeapOptions, LinuxWindow, NoPrefetch, Prefetcher, Proximity,
-    ProximityOptions, Spatial, SpatialOptions, SwapCluster, Tape, TapeOptions,
+    ProximityOptions, Spatial, SpatialOptions, SwapCluster, Tape, TapeOptions, WithPointers,
 };
 
 /// Name and one-line description of every prefetcher that works with what a run can see.
@@ -55,6 +55,14 @@ pub fn by_name(name: &str, max_pages: u32) -> Option<Box<dyn Prefetcher>> {
         })),
         _ => return None,
     })
+}
+
+/// As [`by_name`], for who sees what is in memory and follows the pointers there, if the prefetcher wants that.
+pub fn for_run(name: &str, max_pages: u32) -> Option<Box<dyn Prefetcher>> {
+    if name == POINTER.0 {
+        return Some(Box::new(WithPointers::new(LinuxWindow::new(max_pages))));
+    }
+    by_name(name, max_pages)
 }
 
 /// As [`by_name`], for a program that uses the pages of `tape` in that order. The tape is read

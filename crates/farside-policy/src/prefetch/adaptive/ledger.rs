@@ -213,10 +213,11 @@ impl Ledger {
         }
     }
 
-    /// A pointer leads to a far page.
+    /// A pointer leads to a far page, or to one that is here because somebody sent for it.
     pub fn foreseen_by_pointer(&mut self, page: PageId, sent: bool) {
         let candidate = Candidate::Pointers;
-        if self.is_planned(page) {
+        let is_here = |known: &Foreseen| !sent && known.sent.is_some();
+        if self.is_planned(page) || self.pages.get(page).is_some_and(|known| is_here(&known)) {
             self.agree(candidate, page);
         } else if sent {
             self.send(candidate, page);

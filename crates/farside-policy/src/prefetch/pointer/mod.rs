@@ -76,6 +76,8 @@ impl Default for PointerOptions {
 pub enum Place {
     /// It can be read.
     Here,
+    /// The same, but it was fetched ahead, and not used since.
+    Unused,
     /// It has to be fetched.
     Far,
     /// It is on its way, or nobody's.
@@ -122,6 +124,7 @@ pub struct Fetch {
 pub struct Fetches {
     fetches: [Option<Fetch>; MOST_FETCHES],
     len: usize,
+    passed: [Option<u64>; MOST_FETCHES],
 }
 
 impl Fetches {
@@ -138,6 +141,18 @@ impl Fetches {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Pages on the way that were here already, fetched ahead and not used: without somebody else they would be sent for.
+    pub fn passed(&self) -> impl Iterator<Item = u64> + '_ {
+        self.passed.iter().map_while(|page| *page)
+    }
+
+    /// Takes note of such a page, if there is room.
+    fn pass(&mut self, page: u64) {
+        if let Some(free) = self.passed.iter_mut().find(|passed| passed.is_none()) {
+            *free = Some(page);
+        }
     }
 
     fn push(&mut self, send: Fetch) {
@@ -248,6 +263,14 @@ impl Pointer {
     /// A page that was sent for with `walk` has arrived: adds to `fetches` what to send for next.
     pub fn arrived(&mut self, memory: &mut dyn Memory, walk: Walk, fetches: &mut Fetches) {
         self.go_on(memory, walk, None, fetches);
+    }
+
+    /// A page that was to be fetched was not sent for. Whether the program comes there is learned all the same.
+    pub fn not_sent(&mut self, fetch: &Fetch) {
+        if let Some(guess) = self.guesses.find(fetch.walk.entry / PAGE) {
+            guess.sent = false;
+            self.chains.step_back(guess.chain, guess.step);
+        }
     }
 
     /// A page that had been sent for left unused.
@@ -378,6 +401,10 @@ impl Pointer {
             }
             match memory.place(next.walk.entry / PAGE) {
                 Place::Here if likely => todo.push(next.walk),
+                Place::Unused if likely => {
+                    fetches.pass(next.walk.entry / PAGE);
+                    todo.push(next.walk);
+                }
                 Place::Far => {
                     self.counts.candidates += 1;
                     if fetches.len() < self.options.count as usize {
