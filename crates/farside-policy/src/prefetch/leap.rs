@@ -68,10 +68,10 @@ impl AccessHistory {
         self.next = (self.next + 1) % self.size;
     }
 
-    /// The latest differences, at most `count`, latest first.
-    fn latest(&self, count: usize) -> impl Iterator<Item = i64> + '_ {
-        let count = count.min(self.deltas.len());
-        (1..=count).map(move |back| self.deltas[(self.next + self.size - back) % self.size])
+    /// The latest differences, latest first.
+    fn latest(&self) -> impl Iterator<Item = i64> + '_ {
+        let (newer, older) = self.deltas.split_at(self.next.min(self.deltas.len()));
+        newer.iter().rev().chain(older.iter().rev()).copied()
     }
 
     /// The difference that more than half of a window of latest accesses has. The window begins
@@ -79,33 +79,51 @@ impl AccessHistory {
     /// used up (algorithm 1).
     pub fn trend(&self) -> Option<i64> {
         let mut window = (self.size / self.splits).max(1);
-        while window <= self.size {
-            let candidate = majority_candidate(self.latest(window))?;
-            let count = self.latest(window).filter(|delta| *delta == candidate).count();
-            if count > window / 2 {
-                return Some(candidate);
+        let mut vote = Vote::default();
+        for (cast, delta) in (1..).zip(self.latest()) {
+            vote.cast(delta);
+            if cast == window {
+                if let Some(trend) = self.majority(window, vote) {
+                    return Some(trend);
+                }
+                window *= 2;
             }
-            window *= 2;
         }
-        None
+        // Fewer differences than the next window would hold; as long as they all count.
+        let is_full = self.deltas.len() == self.size;
+        (!is_full && window <= self.size).then(|| self.majority(window, vote))?
+    }
+
+    /// The candidate of a vote over the latest `window` differences, if more than half of these are equal to it.
+    fn majority(&self, window: usize, vote: Vote) -> Option<i64> {
+        let candidate = vote.candidate()?;
+        let count = self.latest().take(window).filter(|delta| *delta == candidate).count();
+        (count > window / 2).then_some(candidate)
     }
 }
 
-/// The only value that more than half of `values` can have (Boyer and Moore's vote).
-fn majority_candidate(values: impl Iterator<Item = i64>) -> Option<i64> {
-    let mut candidate = None;
-    let mut votes = 0_usize;
-    for value in values {
-        if votes == 0 {
-            candidate = Some(value);
+/// A vote on the only value that more than half of some values can have (Boyer and Moore).
+#[derive(Copy, Clone, Default)]
+struct Vote {
+    value: i64,
+    ahead: usize,
+}
+
+impl Vote {
+    fn cast(&mut self, value: i64) {
+        if self.ahead == 0 {
+            self.value = value;
         }
-        if candidate == Some(value) {
-            votes += 1;
+        if self.value == value {
+            self.ahead += 1;
         } else {
-            votes -= 1;
+            self.ahead -= 1;
         }
     }
-    candidate
+
+    fn candidate(self) -> Option<i64> {
+        (self.ahead > 0).then_some(self.value)
+    }
 }
 
 /// Pages asked for with one fault.
