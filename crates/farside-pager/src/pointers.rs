@@ -95,6 +95,22 @@ impl Memory for View<'_> {
 }
 
 impl Pager {
+    /// Counts what the prefetcher did.
+    fn note_pointers(&self, pointers: &mut Pointer) {
+        let did = pointers.take_counts();
+        for (counter, n) in [
+            (&self.counters.pointer_scanned, did.scanned),
+            (&self.counters.pointer_candidates, did.candidates),
+            (&self.counters.pointer_used, did.used),
+            (&self.counters.pointer_late, did.late),
+            (&self.counters.pointer_unused, did.unused),
+        ] {
+            if n > 0 {
+                Counters::add(counter, n);
+            }
+        }
+    }
+
     fn lock_pointers(&self) -> Option<MutexGuard<'_, Pointer>> {
         self.pointers.as_ref().map(|pointers| self.lock(pointers))
     }
@@ -176,6 +192,8 @@ impl Pager {
             let protection = self.lock_protection();
             let mut view = View { pager: self, arrived, _policy: policy, _protection: protection };
             look(&mut pointers, &mut view, &mut fetches);
+            drop(view);
+            self.note_pointers(&mut pointers);
         }
         fetches
     }
@@ -184,6 +202,7 @@ impl Pager {
     pub(crate) fn pointer_unused(&self, page: u64) {
         if let Some(mut pointers) = self.lock_pointers() {
             pointers.unused((self.address(page) / PAGE) as u64);
+            self.note_pointers(&mut pointers);
         }
     }
 

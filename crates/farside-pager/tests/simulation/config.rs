@@ -136,7 +136,9 @@ impl Config {
     /// The program follows pointers, and so does the prefetcher.
     pub fn point(&mut self, seed: u64) {
         let choice = seed >> 10;
-        self.prefetcher = ["pointer", "pointer", "adaptive", "adaptive"][choice as usize & 3];
+        self.prefetcher =
+            ["pointer", "pointer:count=16,depth=2", "adaptive", "adaptive:depth=256,confidence=1"]
+                [choice as usize & 3];
         self.follow = [300, 800, 950, 1000][choice as usize >> 2 & 3];
     }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use farside_pager::counters::{Counters, Snapshot};
 use farside_pager::settings::Limit;
 use farside_pager::{Fault, PageTable, Pager, Parts, Place, Worker};
-use farside_policy::prefetch::{Conservative, Pointer, PointerOptions};
-use farside_policy::{prefetch, replacement};
+use farside_policy::prefetch::{Choice, Conservative, Pointer};
+use farside_policy::replacement;
 
 use crate::PAGE;
 use crate::arena::Arena;
@@ -75,16 +75,17 @@ fn build(
     let moves = tape::is_moved(seed);
     let store = SimStore::new(Arc::clone(&scheduler), Arc::clone(&space), config.clone(), moves);
     let store = Arc::new(store);
+    let choice: Choice = config.prefetcher.parse().expect("it exists");
     let pager = Pager::new(Parts {
         base: arena.base,
         area: arena.area(),
         area_positions: config.positions,
         table: PageTable::new(config.region).expect("there is memory for a page table"),
         policy: replacement::by_name(config.policy).expect("the policy exists"),
-        prefetcher: prefetch::for_run(config.prefetcher, config.readahead).expect("it exists"),
-        pointers: (config.follow > 0).then(|| {
+        prefetcher: choice.prefetcher(config.readahead),
+        pointers: choice.pointers.filter(|_| config.follow > 0).map(|options| {
             let (first, len) = (arena.base as u64, config.region * PAGE as u64);
-            Pointer::new(PointerOptions::default(), Box::new(Conservative { first, len }))
+            Pointer::new(options, Box::new(Conservative { first, len }))
         }),
         space: space.clone(),
         store: Box::new(Link(Arc::clone(&store))),

@@ -4,6 +4,7 @@
 //! searches.
 
 mod adaptive;
+mod choice;
 mod fixed;
 mod leap;
 mod linux;
@@ -18,6 +19,7 @@ mod tape;
 mod with_pointers;
 
 pub use adaptive::Adaptive;
+pub use choice::{BadChoice, Choice};
 pub use fixed::FixedReadahead;
 pub use leap::{AccessHistory, Leap, LeapOptions};
 pub use linux::LinuxWindow;
@@ -28,7 +30,7 @@ pub use pointer::{
     PointerOptions, Walk,
 };
 pub use proximity::{Proximity, ProximityOptions};
-pub use registry::{NAMES, OMNISCIENT, POINTER, by_name, by_name_with_tape, for_run};
+pub use registry::{NAMES, OMNISCIENT, POINTER, by_name, by_name_with_tape};
 pub use spatial::{Spatial, SpatialOptions};
 pub use swap_cluster::SwapCluster;
 pub use tape::{Tape, TapeOptions};

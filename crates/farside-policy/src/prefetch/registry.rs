@@ -4,7 +4,7 @@ use farside_trace::PageId;
 
 use super::{
     Adaptive, FixedReadahead, Leap, LeapOptions, LinuxWindow, NoPrefetch, Prefetcher, Proximity,
-    ProximityOptions, Spatial, SpatialOptions, SwapCluster, Tape, TapeOptions, WithPointers,
+    ProximityOptions, Spatial, SpatialOptions, SwapCluster, Tape, TapeOptions,
 };
 
 /// Name and one-line description of every prefetcher that works with what a run can see.
@@ -18,7 +18,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ),
     ("leap", "along the stride that most of the latest accesses have"),
     ("spatial", "the next pages, more or fewer as they prove useful"),
-    ("adaptive", "what proves useful where: linux, leap, pointers that are followed, or none"),
+    (Adaptive::NAME, "what proves useful where: linux, leap, pointers that are followed, or none"),
 ];
 
 /// The same for the one that has to see what is in memory, as in a run: read-ahead by `linux`, and pointers besides.
@@ -48,21 +48,13 @@ pub fn by_name(name: &str, max_pages: u32) -> Option<Box<dyn Prefetcher>> {
             most: max_pages,
             ..SpatialOptions::default()
         })),
-        "adaptive" => Box::new(Adaptive::new(max_pages)),
+        Adaptive::NAME => Box::new(Adaptive::new(max_pages)),
         "proximity" => Box::new(Proximity::new(ProximityOptions {
             most: max_pages,
             ..ProximityOptions::default()
         })),
         _ => return None,
     })
-}
-
-/// As [`by_name`], for who sees what is in memory and follows the pointers there, if the prefetcher wants that.
-pub fn for_run(name: &str, max_pages: u32) -> Option<Box<dyn Prefetcher>> {
-    if name == POINTER.0 {
-        return Some(Box::new(WithPointers::new(LinuxWindow::new(max_pages))));
-    }
-    by_name(name, max_pages)
 }
 
 /// As [`by_name`], for a program that uses the pages of `tape` in that order. The tape is read

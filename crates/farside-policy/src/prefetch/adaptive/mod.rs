@@ -73,6 +73,9 @@ pub struct Adaptive {
 }
 
 impl Adaptive {
+    /// The name a user selects it by.
+    pub const NAME: &'static str = "adaptive";
+
     /// Fetches at most `max_pages` pages with a fault, and never more than 512.
     pub fn new(max_pages: u32) -> Self {
         let max = max_pages.min(MOST);
@@ -88,7 +91,7 @@ impl Adaptive {
 
 impl Prefetcher for Adaptive {
     fn name(&self) -> &'static str {
-        "adaptive"
+        Self::NAME
     }
 
     fn fault(&mut self, page: PageId, kind: FaultKind, plan: &mut PrefetchPlan) {
