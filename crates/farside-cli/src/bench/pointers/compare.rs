@@ -1,5 +1,6 @@
 //! Runs in turn with all prefetchers.
 
+use super::counted::Counted;
 use super::parts::{Part, Ran, Subject};
 use super::works::Work;
 use super::{Bench, OURS, PARTNER, prefetchers};
@@ -14,10 +15,22 @@ const ALL: &str = "16G";
 #[derive(Debug)]
 pub(super) struct Figures {
     pub prefetch: &'static str,
-    /// Of each part the median of its seconds, and of its demand faults.
-    pub parts: Vec<(f64, f64)>,
+    /// The medians of its parts.
+    pub parts: Vec<Part>,
     /// The parts of the run in which all prefetched pages were watched, if there was one.
     pub watched: Vec<Part>,
+}
+
+impl Figures {
+    /// Demand faults of a part.
+    pub fn faults(&self, part: usize) -> f64 {
+        self.parts[part].counted.demand_faults()
+    }
+
+    /// How many milliseconds a part took.
+    pub fn ms(&self, part: usize) -> f64 {
+        self.parts[part].seconds * 1e3
+    }
 }
 
 /// Compares all prefetchers; every run has to print what a plain one prints.
@@ -69,10 +82,12 @@ pub(super) fn figures(
     Ok(all)
 }
 
-/// Of each part the median of its seconds, and of its demand faults.
-fn medians(runs: &[Vec<Part>], parts: usize) -> Vec<(f64, f64)> {
-    let of = |part: usize, figure: fn(&Part) -> f64| {
-        median(&runs.iter().map(|run| figure(&run[part])).collect::<Vec<_>>())
+/// The medians of the parts of some runs.
+fn medians(runs: &[Vec<Part>], parts: usize) -> Vec<Part> {
+    let of = |at: usize| {
+        let seconds: Vec<f64> = runs.iter().map(|run| run[at].seconds).collect();
+        let counted: Vec<Counted> = runs.iter().map(|run| run[at].counted).collect();
+        Part { seconds: median(&seconds), counted: Counted::medians(&counted) }
     };
-    (0..parts).map(|at| (of(at, |part| part.seconds), of(at, |part| part.counted.demand))).collect()
+    (0..parts).map(of).collect()
 }

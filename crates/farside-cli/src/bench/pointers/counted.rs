@@ -5,21 +5,22 @@ use std::ops::Sub;
 use farside_wire::control;
 
 use crate::bench::Failure;
+use crate::bench::row::median;
 use crate::run::{Report, registered};
 
-/// Counters, up to a moment or between two.
+/// The counters that are looked at, by their names in the statistics of a run.
+pub(super) const COUNTERS: [&str; 6] = [
+    "demand_faults",
+    "late_hits",
+    "prefetched_pages",
+    "prefetched_used",
+    "prefetched_unused",
+    "pointer_pages",
+];
+
+/// Their values, up to a moment or between two.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
-pub(super) struct Counted {
-    /// Faults on pages that nobody had asked for.
-    pub demand: f64,
-    /// Faults on pages that were on their way.
-    pub late: f64,
-    /// Pages brought ahead.
-    pub prefetched: f64,
-    /// Those of them that were used when they were here, and those that left unused; all, in runs that count exactly.
-    pub used: f64,
-    pub unused: f64,
-}
+pub(super) struct Counted(pub [f64; COUNTERS.len()]);
 
 impl Counted {
     /// Counters of the run whose supervisor is that process.
@@ -30,32 +31,37 @@ impl Counted {
         let (_, run) = run.ok_or_else(|| bad(&"it is not registered"))?;
         let text = control::watch(&run.control).map_err(|e| bad(&e))?;
         let report: Report = serde_json::from_str(&text).map_err(|e| bad(&e))?;
-        let count = |name: &str| report.counter(name) as f64;
-        Ok(Self {
-            demand: count("demand_faults"),
-            late: count("late_hits"),
-            prefetched: count("prefetched_pages"),
-            used: count("prefetched_used"),
-            unused: count("prefetched_unused"),
-        })
+        Ok(Self(COUNTERS.map(|name| report.counter(name) as f64)))
     }
 
-    /// Pages that were brought ahead and used, also while they were on their way.
+    /// The median of each.
+    pub fn medians(all: &[Self]) -> Self {
+        let of = |at: usize| median(&all.iter().map(|counted| counted.0[at]).collect::<Vec<_>>());
+        Self(std::array::from_fn(of))
+    }
+
+    /// Faults in which the program waited for a page that nobody had asked for.
+    pub fn demand_faults(&self) -> f64 {
+        self.0[0]
+    }
+
+    /// Pages that were brought ahead and used, also while they were on their way; in a run that watches all of them.
     ///
     /// A page that the program waits for while it is on its way may be seen to be used then, too; and one for which there
     /// was no room to stay unmapped is seen neither as used nor as unused. So it is the lesser of what two ways to count find.
     fn covered(&self) -> f64 {
-        (self.used + self.late).min(self.prefetched - self.unused).max(0.0)
+        let [_, late, prefetched, used, unused, _] = self.0;
+        (used + late).min(prefetched - unused).max(0.0)
     }
 
-    /// Per cent of the faults that there would have been which are covered.
+    /// Per cent of the faults that there would have been which are covered, to a tenth.
     pub fn coverage(&self) -> f64 {
-        percent(self.covered(), self.covered() + self.demand)
+        percent(self.covered(), self.demand_faults())
     }
 
-    /// Per cent of the pages brought ahead that were used.
+    /// Per cent of the pages brought ahead that were used, to a tenth.
     pub fn used_share(&self) -> f64 {
-        percent(self.covered(), self.covered() + self.unused)
+        percent(self.covered(), self.0[4])
     }
 }
 
@@ -63,18 +69,13 @@ impl Sub for Counted {
     type Output = Self;
 
     fn sub(self, before: Self) -> Self {
-        Self {
-            demand: self.demand - before.demand,
-            late: self.late - before.late,
-            prefetched: self.prefetched - before.prefetched,
-            used: self.used - before.used,
-            unused: self.unused - before.unused,
-        }
+        Self(std::array::from_fn(|at| self.0[at] - before.0[at]))
     }
 }
 
-fn percent(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole * 100.0 } else { 0.0 }
+/// Per cent that `part` is of itself and the rest.
+fn percent(part: f64, rest: f64) -> f64 {
+    if part > 0.0 { (part / (part + rest) * 1000.0).round() / 10.0 } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -83,13 +84,17 @@ mod tests {
 
     #[test]
     fn what_is_used_on_its_way_is_covered_and_counts_once() {
-        let counted =
-            Counted { demand: 20.0, late: 30.0, prefetched: 100.0, used: 50.0, unused: 20.0 };
+        let counted = Counted([20.0, 30.0, 100.0, 50.0, 20.0, 0.0]);
         assert_eq!((counted.coverage(), counted.used_share()), (80.0, 80.0));
-        let twice = Counted { used: 80.0, ..counted };
+        let twice = Counted([20.0, 30.0, 100.0, 80.0, 20.0, 0.0]);
         assert_eq!(twice.coverage(), 80.0);
-        let before = Counted { demand: 15.0, ..Counted::default() };
-        assert_eq!((counted - before).demand, 5.0);
         assert_eq!(Counted::default().coverage(), 0.0);
+    }
+
+    #[test]
+    fn counters_are_subtracted_and_have_medians() {
+        let [a, b] = [1.0, 3.0].map(|figure| Counted([figure; COUNTERS.len()]));
+        assert_eq!((b - a).demand_faults(), 2.0);
+        assert_eq!(Counted::medians(&[b, a, a]), a);
     }
 }

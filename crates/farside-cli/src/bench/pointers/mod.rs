@@ -8,6 +8,7 @@ mod build;
 mod chance;
 mod compare;
 mod counted;
+mod details;
 mod lists;
 mod parts;
 mod scan;
@@ -23,6 +24,7 @@ use super::network::Network;
 use super::progress::Progress;
 use super::row::Row;
 use super::{Failure, Shared, skip};
+use details::Details;
 use parts::Subject;
 use works::Work;
 
@@ -48,6 +50,9 @@ pub(crate) struct PointersArgs {
     /// The network that far memory is put behind, by its latency and bandwidth
     #[arg(long, value_name = "LATENCY,BANDWIDTH", default_value = "5us,25gbit")]
     network: Network,
+    /// Write the medians of times and counters with each prefetcher to this file, tab-separated
+    #[arg(long, value_name = "FILE")]
+    details: Option<PathBuf>,
     /// Where the programs are built and kept [default: farside/bench in the user's cache directory]
     #[arg(long, value_name = "DIRECTORY")]
     cache: Option<PathBuf>,
@@ -91,6 +96,7 @@ struct Bench<'a> {
     scratch: Scratch,
     cache: Cache,
     rows: Vec<Row>,
+    details: Details,
 }
 
 /// Measures the whole table, or the parts asked for.
@@ -101,12 +107,23 @@ pub(crate) fn run(
 ) -> Result<Vec<Row>, Failure> {
     let cache = Cache::at(args.cache.as_deref())?;
     let scratch = Scratch::new()?;
-    let mut bench = Bench { args, shared, progress, scratch, cache, rows: Vec::new() };
+    let mut bench = Bench {
+        args,
+        shared,
+        progress,
+        scratch,
+        cache,
+        rows: Vec::new(),
+        details: Details::default(),
+    };
+    // A file that cannot be written is noticed before anything is measured.
+    bench.write_details()?;
     for section in Section::value_variants() {
         if args.only.is_empty() || args.only.contains(section) {
             bench.measure(*section);
         }
     }
+    bench.write_details()?;
     Ok(bench.rows)
 }
 
@@ -117,6 +134,10 @@ fn prefetchers() -> Vec<&'static str> {
 }
 
 impl Bench<'_> {
+    fn write_details(&self) -> Result<(), Failure> {
+        self.args.details.as_deref().map_or(Ok(()), |path| self.details.write(path))
+    }
+
     fn measure(&mut self, section: Section) {
         match section {
             Section::Scan => self.scan(),
@@ -164,7 +185,10 @@ impl Bench<'_> {
     /// Compares the prefetchers in something; if a run fails, the rows say so.
     fn compare(&mut self, work: &Work, subject: &dyn Subject) {
         match compare::figures(self, work, subject) {
-            Ok(figures) => self.rows.extend(works::rows(work, &figures)),
+            Ok(figures) => {
+                self.details.add(work, &figures);
+                self.rows.extend(works::rows(work, &figures));
+            }
             Err(why) => self.failed(work, &why.to_string()),
         }
     }

@@ -52,7 +52,7 @@ impl Bench<'_> {
             let rounds = (0..self.shared.repetitions).map(|round| took(content, round.into()));
             let rounds: Vec<f64> = rounds.collect();
             self.rows.push(Row {
-                work: format!("scan of a fetched page, {text}: paper: 7 us a page"),
+                work: format!("scan cost per fetched page, {text}; paper: 7 us"),
                 ours: median(&rounds) / 1e3,
                 partner: Some(PAPER),
                 unit: "us",

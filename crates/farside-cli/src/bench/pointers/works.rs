@@ -42,9 +42,9 @@ impl Figure {
     const fn text(self) -> &'static str {
         match self {
             Self::Coverage => {
-                "coverage (pages used ahead or on their way / these and demand faults, each page watched)"
+                "coverage (prefetched and used / that + demand faults; every page watched)"
             }
-            Self::UsedShare => "prefetched pages that were used (each page watched)",
+            Self::UsedShare => "share of prefetched pages that was used (every page watched)",
             Self::Faults => "demand faults",
             Self::Time => "run time",
             Self::TimeBesideBest => "run time beside the best other prefetcher",
@@ -55,7 +55,7 @@ impl Figure {
         match self {
             Self::Coverage | Self::UsedShare => "%",
             Self::Faults => "faults",
-            Self::Time | Self::TimeBesideBest => "s",
+            Self::Time | Self::TimeBesideBest => "ms",
         }
     }
 }
@@ -109,12 +109,12 @@ fn row(work: &Work, wanted: &Wanted, figures: &[Figures]) -> Option<Row> {
             let share = |of: &Figures| Some(of.watched.get(part)?.counted.used_share());
             (share(ours)?, share(linux)?)
         }
-        Figure::Faults => (ours.parts[part].1, linux.parts[part].1),
-        Figure::Time => (ours.parts[part].0, linux.parts[part].0),
+        Figure::Faults => (ours.faults(part), linux.faults(part)),
+        Figure::Time => (ours.ms(part), linux.ms(part)),
         Figure::TimeBesideBest => {
             let (name, best) = best(figures, part, &[OURS, CHOOSING])?;
             what = format!("{what} ({name})");
-            (ours.parts[part].0, best)
+            (ours.ms(part), best)
         }
     };
     let work = work.text(part, &what, paper);
@@ -128,9 +128,9 @@ fn choosing_row(work: &Work, part: usize, figures: &[Figures]) -> Option<Row> {
     let what = format!("run time with --prefetch {CHOOSING} beside the best single one ({name})");
     Some(Row {
         work: work.text(part, &what, ""),
-        ours: choosing.parts[part].0,
+        ours: choosing.ms(part),
         partner: Some(best),
-        unit: "s",
+        unit: "ms",
         goal: Some(Goal::AtMost(1.05)),
     })
 }
@@ -138,7 +138,7 @@ fn choosing_row(work: &Work, part: usize, figures: &[Figures]) -> Option<Row> {
 /// The prefetcher with which a part took least, except some, and what it took.
 fn best(figures: &[Figures], part: usize, except: &[&str]) -> Option<(&'static str, f64)> {
     let others = figures.iter().filter(|figures| !except.contains(&figures.prefetch));
-    others.map(|of| (of.prefetch, of.parts[part].0)).min_by(|a, b| a.1.total_cmp(&b.1))
+    others.map(|of| (of.prefetch, of.ms(part))).min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -241,7 +241,7 @@ pub(super) fn annealing(scale: Scale) -> Work {
 /// Breadth-first search on a graph in two forms.
 pub(super) fn searches(scale: Scale) -> [Work; 2] {
     let full = |full: u64, small: u64| if scale == Scale::Full { full } else { small };
-    [("rows", full(20, 16), "compressed rows"), ("objects", full(19, 15), "objects")].map(
+    [("rows", full(19, 14), "compressed rows"), ("objects", full(18, 14), "objects")].map(
         |(form, scale, text)| Work {
             name: format!("breadth-first search, power law, 2^{scale} vertices, {text}"),
             program: "bfs.c",
