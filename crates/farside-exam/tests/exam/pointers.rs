@@ -8,9 +8,9 @@ use serde_json::Value;
 /// Nodes of each list, one on a page.
 const NODES: u64 = 4000;
 
-/// Insists that a run prints what a plain one does, within its limit; returns its demand faults, and the pages that were
-/// sent for because of pointers.
-fn run(threads: &str, options: &[&str]) -> (u64, u64) {
+/// Insists that a run prints what a plain one does, within its limit; returns its demand faults, the pages that were
+/// sent for because of pointers, and those prefetched that are known to have been used.
+fn run(threads: &str, options: &[&str]) -> (u64, u64, u64) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let program = compile(directory.path(), "pointers.c", &["-O2", "-pthread"]);
     let stats = directory.path().join("stats.json");
@@ -26,7 +26,7 @@ fn run(threads: &str, options: &[&str]) -> (u64, u64) {
     let stats: Value = serde_json::from_str(&text).expect("JSON");
     let count = |name: &str| stats["counters"][name].as_u64().expect("a counter");
     assert!(count("resident_peak_bytes") <= count("limit_bytes"), "{text}");
-    (count("demand_faults"), count("pointer_pages"))
+    (count("demand_faults"), count("pointer_pages"), count("prefetched_used"))
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_list_is_followed_ahead_of_the_program() {
         return;
     }
     for far in ["embedded:", "embedded:latency=5us,bandwidth=25gbit"] {
-        let (demand, sent) = run("1", &["--far", far]);
+        let (demand, sent, _) = run("1", &["--far", far]);
         assert!(sent > NODES, "{far}: {sent} pages sent for because of pointers");
         assert!(demand < NODES / 4, "{far}: {demand} demand faults");
     }
@@ -49,4 +49,13 @@ fn lists_of_several_threads_keep_every_byte() {
     for options in [&["--exact-prefetch-count"][..], &["--far", "embedded:latency=5us"], &[]] {
         run("3", options);
     }
+}
+
+#[test]
+fn pages_sent_for_because_of_pointers_are_counted_exactly() {
+    if !has_program("pages_sent_for_because_of_pointers_are_counted_exactly", "gcc", "gcc") {
+        return;
+    }
+    let (_, sent, used) = run("1", &["--exact-prefetch-count"]);
+    assert!(used > sent / 2, "{used} of {sent} pages are known to have been used");
 }
