@@ -302,3 +302,74 @@ pub(super) fn redis(scale: Scale) -> Work {
         ],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::counted::Counted;
+    use super::super::parts::Part;
+    use super::*;
+
+    /// Figures of prefetchers with which each part took so many seconds.
+    fn figures(of: &[(&'static str, f64)], parts: usize) -> Vec<Figures> {
+        let part = |seconds| Part { seconds, counted: Counted([10.0, 0.0, 40.0, 30.0, 10.0, 0.0]) };
+        let figures = |&(prefetch, seconds)| {
+            let parts = vec![part(seconds); parts];
+            Figures { prefetch, watched: parts.clone(), parts }
+        };
+        of.iter().map(figures).collect()
+    }
+
+    fn works(scale: Scale) -> Vec<Work> {
+        let mut works =
+            vec![random_list(scale), sequential_list(scale), annealing(scale), redis(scale)];
+        works.extend(small_nodes(scale));
+        works.extend(searches(scale));
+        works.extend(nothing_to_gain(scale));
+        works
+    }
+
+    #[test]
+    fn what_is_wanted_becomes_a_row_whether_or_not_it_could_be_had() {
+        let prefetchers = [("none", 3.0), ("linux", 2.0), ("leap", 4.0), ("pointer", 1.0)];
+        for work in [Scale::Full, Scale::Small].into_iter().flat_map(works) {
+            let rows = rows(&work, &figures(&prefetchers, work.parts.len()));
+            assert_eq!(rows.len(), work.wanted.len());
+            let failed = failed(&work, "why");
+            assert!(failed.iter().all(Row::has_failed) && failed.len() == rows.len());
+        }
+    }
+
+    #[test]
+    fn where_nothing_can_be_gained_the_best_other_prefetcher_is_the_partner() {
+        let prefetchers =
+            [("none", 3.0), ("linux", 4.0), ("leap", 2.0), ("pointer", 1.0), ("adaptive", 0.5)];
+        for work in nothing_to_gain(Scale::Full) {
+            let rows = rows(&work, &figures(&prefetchers, 1));
+            assert!(rows[0].work.ends_with("best other prefetcher (leap)"), "{}", rows[0].work);
+            assert_eq!((rows[0].ours, rows[0].partner), (1000.0, Some(2000.0)));
+        }
+    }
+
+    #[test]
+    fn the_one_that_chooses_is_held_against_the_best_single_one_in_every_part() {
+        let prefetchers = [("none", 3.0), ("linux", 4.0), ("pointer", 1.0), ("adaptive", 1.04)];
+        for work in works(Scale::Full) {
+            let rows = rows(&work, &figures(&prefetchers, work.parts.len()));
+            let chosen = &rows[work.wanted.len()..];
+            assert_eq!(chosen.len(), work.parts.len());
+            for row in chosen {
+                assert!(row.work.ends_with("single one (pointer)"), "{}", row.work);
+                assert_eq!(row.met(), Some(true));
+            }
+        }
+    }
+
+    #[test]
+    fn shares_come_from_the_run_that_watches_all_pages() {
+        let work = annealing(Scale::Full);
+        let rows = rows(&work, &figures(&[("linux", 1.0), ("pointer", 1.0)], 1));
+        // Of 40 pages 30 were used and 10 left unused; 10 faults nobody had foreseen.
+        assert_eq!((rows[0].ours, rows[2].ours), (75.0, 75.0));
+        assert_eq!(rows[1].ours, 10.0);
+    }
+}
