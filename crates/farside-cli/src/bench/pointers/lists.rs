@@ -71,9 +71,15 @@ impl Subject for Lists {
         let program = Program::new(argv.chain(tail));
         let server = Started::new(&program, bench, place, Stdio::null(), Stdio::null())?;
         let served = await_socket(&socket).and_then(|()| self.ask(&server, Client::new(&socket)?));
-        let footprint = server.finish(served.is_err());
-        let (result, part) = served?;
-        Ok(Ran { result, parts: vec![part], footprint: footprint? })
+        match served {
+            Ok((result, part)) => {
+                Ok(Ran { result, parts: vec![part], footprint: server.finish()? })
+            }
+            Err(why) => {
+                server.give_up();
+                Err(why)
+            }
+        }
     }
 }
 

@@ -1,14 +1,18 @@
 //! Runs of programs that say where the part begins and ends that is to be measured.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use super::Bench;
 use super::counted::Counted;
 use crate::bench::launch::{self, Place};
 use crate::bench::stats::Stats;
 use crate::bench::{Failure, kernel};
+
+/// How long a program that is told to end may take.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a part of a run took, and what the prefetcher did meanwhile.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -46,20 +50,21 @@ impl Program {
 impl Subject for Program {
     fn run(&self, bench: &Bench<'_>, place: Place<'_>) -> Result<Ran, Failure> {
         let mut started = Started::new(&self.0, bench, place, Stdio::piped(), Stdio::piped())?;
-        let followed = started.follow();
-        let footprint = started.finish(followed.is_err());
-        // Why the program ended says more than that it said nothing.
-        let footprint = footprint?;
-        let (result, parts) = followed?;
-        Ok(Ran { result, parts, footprint })
+        match started.follow() {
+            Ok((result, parts)) => Ok(Ran { result, parts, footprint: started.finish()? }),
+            Err(why) => {
+                started.give_up();
+                Err(why)
+            }
+        }
     }
 }
 
 /// A program that was started, alone or on far memory.
 pub(super) struct Started {
     child: Child,
-    stats: Option<std::path::PathBuf>,
-    errors: std::path::PathBuf,
+    stats: Option<PathBuf>,
+    errors: PathBuf,
 }
 
 impl Started {
@@ -86,26 +91,31 @@ impl Started {
         }
     }
 
-    /// Waits for its end, which is hastened if it `is_lost`; returns its footprint.
-    pub fn finish(mut self, is_lost: bool) -> Result<u64, Failure> {
+    /// Waits for its end; returns its footprint.
+    pub fn finish(mut self) -> Result<u64, Failure> {
         drop((self.child.stdin.take(), self.child.stdout.take()));
-        let pid = self.child.id() as libc::pid_t;
-        if is_lost {
-            kernel::kill_process(pid);
-        }
-        let usage = kernel::wait_for(pid).map_err(|e| Failure::io("waiting for a program", &e))?;
-        let killed = is_lost && usage.code == 128 + libc::SIGKILL;
-        if usage.code != 0 && !killed {
+        let usage = kernel::wait_for(self.child.id() as libc::pid_t);
+        let usage = usage.map_err(|e| Failure::io("waiting for a program", &e))?;
+        if usage.code != 0 {
             let text = std::fs::read_to_string(&self.errors).unwrap_or_default();
             let why = text.lines().last().unwrap_or("it says nothing");
             return Err(Failure::new(format!("a run ended with code {}: {why}", usage.code)));
         }
-        if is_lost {
-            return Ok(0);
-        }
         let stats = self.stats.map(|file| Stats::of_managed_run(&file)).transpose()?;
         let bytes = stats.and_then(|stats| stats.get("footprint_peak_bytes"));
         Ok(bytes.unwrap_or(0.0) as u64)
+    }
+
+    /// Ends it, as something went wrong: the supervisor of a run passes the signal on to the program.
+    pub fn give_up(mut self) {
+        drop((self.child.stdin.take(), self.child.stdout.take()));
+        kernel::terminate_process(self.child.id() as libc::pid_t);
+        let end = Instant::now() + PATIENCE;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     /// Reads what the program says, and looks at the counters where its parts begin and end.

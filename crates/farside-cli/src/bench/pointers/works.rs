@@ -241,7 +241,7 @@ pub(super) fn annealing(scale: Scale) -> Work {
 /// Breadth-first search on a graph in two forms.
 pub(super) fn searches(scale: Scale) -> [Work; 2] {
     let full = |full: u64, small: u64| if scale == Scale::Full { full } else { small };
-    [("rows", full(19, 14), "compressed rows"), ("objects", full(18, 14), "objects")].map(
+    [("rows", full(18, 14), "compressed rows"), ("objects", full(18, 14), "objects")].map(
         |(form, scale, text)| Work {
             name: format!("breadth-first search, power law, 2^{scale} vertices, {text}"),
             program: "bfs.c",
