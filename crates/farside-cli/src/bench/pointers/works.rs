@@ -42,7 +42,7 @@ impl Figure {
     const fn text(self) -> &'static str {
         match self {
             Self::Coverage => {
-                "coverage (prefetched and used / that + demand faults; every page watched)"
+                "coverage (used after prefetch or on the way / that + demand faults; every page watched)"
             }
             Self::UsedShare => "share of prefetched pages that was used (every page watched)",
             Self::Faults => "demand faults",
