@@ -244,7 +244,7 @@ impl Pager {
             Ok(ticket) => ticket,
             Err(error) => return self.restore_far(page, 1, error).map(|()| false),
         };
-        let keep = Some(u64::from(fetch.watch));
+        let keep = Some(u64::from(fetch.watch || self.exact_prefetch_count));
         let (walk, purpose) = (Some(fetch.walk), Purpose::NONE);
         let held = Some(self.space.now_ns());
         self.flights.add(Flight { ticket, frames: None, keep, purpose, held, walk });
