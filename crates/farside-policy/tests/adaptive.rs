@@ -171,7 +171,7 @@ fn strides_are_followed_by_the_trend() {
 fn accesses_by_chance_come_to_fetch_hardly_anything() {
     let mut adaptive = adaptive();
     adaptive.run(noise(0, 1, 20_000));
-    assert_eq!((adaptive.demand, adaptive.fetched, adaptive.wasted), (17_626, 180, 148));
+    assert_eq!((adaptive.demand, adaptive.fetched, adaptive.wasted), (17_631, 164, 140));
     adaptive.counts();
     adaptive.run(noise(0, 2, 20_000));
     assert_eq!(adaptive.counts(), (17_510, 0));
@@ -187,7 +187,7 @@ fn each_phase_finds_its_prefetcher_again() {
         phases.push(adaptive.run(strided(0)).counts());
         phases.push(adaptive.run(noise(0, 4, 10_000)).counts());
     }
-    let once = [(2, 10_108), (8760, 687), (49, 1281), (8742, 189)];
+    let once = [(2, 10_108), (8761, 664), (49, 1281), (8742, 189)];
     let again = [(27, 9970), (8764, 707), (49, 1281), (8742, 189)];
     assert_eq!(phases, [once, again].concat());
 }
@@ -200,7 +200,7 @@ fn parts_of_memory_are_told_apart() {
     }
     let of_scan = alone("linux", Seen::All).run(scan(0)).counts();
     let (demand, fetched) = adaptive.counts();
-    assert_eq!((demand, fetched, adaptive.wasted, of_scan), (9436, 10_176, 64, (2, 10_108)));
+    assert_eq!((demand, fetched, adaptive.wasted, of_scan), (9437, 10_157, 46, (2, 10_108)));
 }
 
 #[test]
@@ -261,22 +261,22 @@ impl List {
 #[test]
 fn a_list_is_left_to_who_follows_pointers() {
     let mut list = List::new();
-    assert_eq!(list.walk(0..8000, 1..9).counts(), ((1, 8136), [8000, 0, 0]));
+    assert_eq!(list.walk(0..8000, 1..9).counts(), ((1, 8302), [8000, 0, 0]));
     // Some pages of the list are neighbours by chance.
-    assert_eq!(list.memory.wasted, 129);
+    assert_eq!(list.memory.wasted, 295);
 }
 
 #[test]
 fn pointers_that_lead_astray_are_not_followed_until_they_are_right_again() {
     let mut list = List::new();
-    assert_eq!(list.walk(0..6000, 5000..5004).counts(), ((5978, 216), [62, 1601, 4337]));
+    assert_eq!(list.walk(0..6000, 5000..5004).counts(), ((5950, 410), [62, 1601, 4337]));
     assert_eq!(list.walk(6000..8000, 1..9).counts(), ((155, 1853), [1846, 11, 143]));
 }
 
 #[test]
 fn where_there_are_no_pointers_they_are_looked_for_now_and_then() {
     let mut list = List::new();
-    assert_eq!(list.walk(0..9000, 0..0).counts(), ((8978, 151), [2047, 0, 6953]));
+    assert_eq!(list.walk(0..9000, 0..0).counts(), ((8950, 345), [2047, 0, 6953]));
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn no_pointers_are_looked_for_if_nothing_is_to_be_fetched() {
 /// Pages of a list that are used because of pointers are no stream, and do not interrupt one.
 #[test]
 fn pages_that_pointers_bring_disturb_neither_a_stream_nor_a_stride() {
-    for (with, name, expected) in [(true, "linux", (2, 64, 2)), (false, "leap", (41, 6, 32))] {
+    for (with, name, expected) in [(true, "linux", (2, 46, 2)), (false, "leap", (41, 6, 32))] {
         let pages = |from| -> Vec<u64> {
             if with { scan(from).collect() } else { strided(from).collect() }
         };

@@ -262,12 +262,51 @@ fn a_small_gap_continues_the_stream_and_a_large_one_does_not() {
 
 #[test]
 fn a_window_does_not_grow_by_gaps_that_are_large_beside_it() {
-    for (gap, size) in [(0, 8), (1, 8), (2, 4), (8, 4)] {
+    let young = || {
         let mut prefetcher = LinuxWindow::new(64);
         demand(&mut prefetcher, 0);
         assert_eq!(demand(&mut prefetcher, 1), run(2, 4));
-        assert_eq!(demand(&mut prefetcher, 6 + gap), run(7 + gap, size));
+        prefetcher
+    };
+    for gap in [0, 1] {
+        assert_eq!(demand(&mut young(), 6 + gap), run(7 + gap, 8));
     }
+    for gap in [2, 8] {
+        assert_eq!(demand(&mut young(), 6 + gap), [], "it may be chance");
+    }
+    for (gap, size) in [(0, 16), (2, 16), (3, 4), (8, 4)] {
+        let mut proven = young();
+        demand(&mut proven, 6);
+        assert_eq!(demand(&mut proven, 15 + gap), run(16 + gap, size));
+    }
+    assert_eq!(demand(&mut young(), 15), []);
+}
+
+#[test]
+fn a_stream_that_was_silent_for_long_begins_anew() {
+    let by_chance = |prefetcher: &mut LinuxWindow| {
+        for i in 0..5000 {
+            demand(prefetcher, (1 << 40) + i * 1000);
+        }
+    };
+    let mut prefetcher = settled();
+    by_chance(&mut prefetcher);
+    assert_eq!(demand(&mut prefetcher, 131), [], "it is near, and that may be chance");
+    let mut prefetcher = settled();
+    by_chance(&mut prefetcher);
+    assert_eq!(demand(&mut prefetcher, 130), run(131, 8));
+}
+
+#[test]
+fn streams_of_which_nothing_is_heard_make_cautious() {
+    let mut prefetcher = LinuxWindow::new(64);
+    let mut fetched = 0;
+    for i in 0..400 {
+        let first = i * 100_003 % 8191 * 64;
+        demand(&mut prefetcher, first);
+        fetched += demand(&mut prefetcher, first + 1).iter().map(|run| run.count).sum::<u64>();
+    }
+    assert_eq!(fetched, 40 * 4);
 }
 
 #[test]

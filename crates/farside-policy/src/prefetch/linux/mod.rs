@@ -1,6 +1,7 @@
 //! The adaptive window that Linux uses for read-ahead, for several streams at once.
 
 mod approach;
+mod caution;
 mod direction;
 mod stream;
 
@@ -8,16 +9,11 @@ use farside_trace::PageId;
 
 use super::{FaultKind, PrefetchPlan, Prefetcher};
 use approach::Approaches;
+use caution::{Caution, Lesson};
 use stream::{Stream, Streams, Unused};
 
 /// Pages of a stream's first window.
 const INITIAL_WINDOW: u32 = 4;
-
-/// Neighbouring faults in a row that make a stream, as long as first windows prove useful.
-const SHORTEST_APPROACH: u32 = 2;
-
-/// The same after first windows kept going to waste.
-const LONGEST_APPROACH: u32 = 6;
 
 /// A window per sequential stream, doubled while the stream goes on and shrunk while it wastes pages.
 ///
@@ -40,25 +36,29 @@ const LONGEST_APPROACH: u32 = 6;
 ///   pages.
 /// - A demand fault right after the window brings the next window, of twice the size; one that lies
 ///   further by up to a quarter of the window does, too (pages in between may have been resident).
-///   If it lies further still, by no more than eight pages, the next window has the same size.
+///   If it lies further still, by no more than eight pages, the next window of a stream that has gone
+///   on before is half as large.
+/// - A stream that was silent for long goes on only with the very page that follows it, and from a first
+///   window again: a random access comes near to some old stream more often than that.
 /// - A [`Late`](FaultKind::Late) or [`Used`](FaultKind::Used) fault in the last window brings one of
 ///   twice the size, which follows the last.
 /// - A demand fault inside the last window (the page was not fetched, or was lost again) brings a
 ///   window of half the size from there.
 /// - A page of the stream that leaves unused halves the next window, once per window. When more than
 ///   half a window leaves unused before the next is fetched, the stream is over and forgotten.
+/// - Pages count as used if that is soon: any page is used at some time, where half of all are here.
 /// - A stream was a mistake if its first window goes to waste, or most of what it fetched up to some
 ///   page, or if clearly more pages left unused than were seen to be used. Then it is forgotten too,
-///   and beginning one takes a longer run, up to six faults; each stream that goes on after its first
-///   window makes it shorter again. So random accesses, some of which are neighbours by chance, come to
+///   and beginning one takes a longer run, up to six faults, as it does, more slowly, when streams are
+///   forgotten of which nothing was heard; each stream that goes on after its first window, or a page of
+///   which was used, makes it shorter again. So random accesses, some of which are neighbours by chance, come to
 ///   cause no prefetch at all.
 #[derive(Clone, Debug)]
 pub struct LinuxWindow {
     max: u32,
     streams: Streams,
     approaches: Approaches,
-    /// Neighbouring faults that it takes now to begin a stream.
-    approach: u32,
+    caution: Caution,
 }
 
 impl LinuxWindow {
@@ -68,24 +68,28 @@ impl LinuxWindow {
             max: max_pages,
             streams: Streams::new(),
             approaches: Approaches::new(),
-            approach: SHORTEST_APPROACH,
+            caution: Caution::new(),
         }
     }
 
     fn demand(&mut self, page: PageId, plan: &mut PrefetchPlan) {
-        if let Some(stream) = self.streams.reaching(page) {
+        if let Some(stream) = self.streams.reaching(page, INITIAL_WINDOW.min(self.max)) {
             // What uses one page in eight comes to the next windows, too.
-            if stream.is_met_at(page) && stream.go_on(self.max) {
-                self.approach = (self.approach - 1).max(SHORTEST_APPROACH);
+            if !stream.is_met_at(page) {
+                stream.shrink();
+            } else if stream.go_on(self.max) {
+                self.caution.learn(Lesson::WentOn);
             }
             stream.fetch_after(page, plan);
         } else if let Some(stream) = self.streams.with_last_window_at(page) {
             stream.shrink();
             stream.fetch_after(page, plan);
-        } else if let Some(direction) = self.approaches.extend(page, self.approach) {
+        } else if let Some(direction) = self.approaches.extend(page, self.caution.approach()) {
             let mut stream = Stream::new(page, direction, INITIAL_WINDOW.min(self.max));
             stream.fetch_after(page, plan);
-            self.streams.add(stream);
+            if let Some(forgotten) = self.streams.add(stream) {
+                self.caution.learn(forgotten);
+            }
         }
     }
 
@@ -98,7 +102,7 @@ impl LinuxWindow {
             stream.forgive();
         }
         if stream.go_on(self.max) {
-            self.approach = (self.approach - 1).max(SHORTEST_APPROACH);
+            self.caution.learn(Lesson::WentOn);
         }
         stream.fetch_ahead(plan);
     }
@@ -121,7 +125,7 @@ impl Prefetcher for LinuxWindow {
 
     fn unused(&mut self, page: PageId) {
         if self.streams.unused(page) == Unused::Mistake {
-            self.approach = (self.approach + 1).min(LONGEST_APPROACH);
+            self.caution.learn(Lesson::Mistake);
         }
     }
 }

@@ -3,10 +3,17 @@
 use farside_trace::PageId;
 
 use super::super::PrefetchPlan;
+use super::caution::Lesson;
 use super::direction::Direction;
 
 /// Number of streams that are kept apart; the one that fetched longest ago gives way to a new one.
 const KEPT: usize = 32;
+
+/// A stream that did not fetch while so many faults were told of, about, is silent.
+const SILENT: u64 = 4096;
+
+/// What is used later than so many faults after it was fetched, about, says nothing.
+const SOON: u64 = 128;
 
 /// Most pages that a stream may skip after its window.
 const WIDEST_GAP: u64 = 8;
@@ -61,6 +68,32 @@ impl Stream {
     /// Overlooks that pages of the stream left unused.
     pub(super) const fn forgive(&mut self) {
         self.wasteful = false;
+    }
+
+    /// Whether a fault at some distance behind the window belongs to the stream.
+    fn reaches(&self, gap: u64, now: u64) -> bool {
+        if now - self.fetched > SILENT {
+            gap == 0
+        } else {
+            4 * gap <= self.last - self.first + 1 || self.proven && gap <= WIDEST_GAP
+        }
+    }
+
+    /// What the stream teaches when it is forgotten.
+    const fn lesson(&self) -> Option<Lesson> {
+        match (self.proven, self.used) {
+            (true, _) => None,
+            (false, 0) => Some(Lesson::Silence),
+            (false, _) => Some(Lesson::WentOn),
+        }
+    }
+
+    /// Begins anew with so small a window if it was silent.
+    const fn wake(&mut self, now: u64, window: u32) {
+        if now - self.fetched > SILENT {
+            self.window = window;
+            self.proven = false;
+        }
     }
 
     /// Notes that the program came to the last window: the next is larger, up to `max` pages, unless
@@ -164,22 +197,24 @@ impl Streams {
         Self { kept: [None; KEPT], clock: 0 }
     }
 
-    /// Keeps a stream that has just fetched a window.
-    pub(super) fn add(&mut self, mut stream: Stream) {
+    /// Keeps a stream that has just fetched a window; tells what the one teaches that is forgotten for it.
+    pub(super) fn add(&mut self, mut stream: Stream) -> Option<Lesson> {
         stream.fetched = self.tick();
         let oldest = (self.kept.iter_mut())
-            .min_by_key(|place| place.as_ref().map_or(0, |stream| stream.fetched));
-        oldest.into_iter().for_each(|place| *place = Some(stream));
+            .min_by_key(|place| place.as_ref().map_or(0, |stream| stream.fetched))?;
+        oldest.replace(stream)?.lesson()
     }
 
-    /// The stream that comes to `page` next, or nearly next; it is about to fetch.
-    pub(super) fn reaching(&mut self, page: PageId) -> Option<&mut Stream> {
+    /// The stream that comes to `page` next, or nearly next; it is about to fetch, after long silence a window of `first`
+    /// pages.
+    pub(super) fn reaching(&mut self, page: PageId, first: u32) -> Option<&mut Stream> {
         let now = self.tick();
-        let gap = |stream: &Stream| stream.gap_to(page).filter(|gap| *gap <= WIDEST_GAP);
+        let gap = |stream: &Stream| stream.gap_to(page).filter(|gap| stream.reaches(*gap, now));
         let stream = (self.kept.iter_mut().flatten())
             .filter_map(|stream| Some((gap(stream)?, stream)))
             .min_by_key(|(gap, stream)| (*gap, u64::MAX - stream.fetched))
             .map(|(_, stream)| stream)?;
+        stream.wake(now, first);
         stream.fetched = now;
         Some(stream)
     }
@@ -203,7 +238,10 @@ impl Streams {
 
     /// Takes note of a page that was used.
     pub(super) fn used(&mut self, page: PageId) {
-        if let Some(stream) = self.holding(page).and_then(Option::as_mut) {
+        let now = self.clock;
+        if let Some(stream) = self.holding(page).and_then(Option::as_mut)
+            && now - stream.fetched <= SOON
+        {
             stream.used += 1;
         }
     }
