@@ -53,6 +53,9 @@ const REGION_BYTES: u64 = 64 << 20;
 /// Within so many faults a guess has to come true, unless its page was sent for: after many, any page is used.
 const RECENT: u32 = 64;
 
+/// The same if it was sent for, from when on its use says nothing: any page is used at some time.
+const RECENTLY_SENT: u32 = 256;
+
 /// Places that are looked at because of one page.
 const LOOKS: usize = 64;
 
@@ -110,19 +113,10 @@ impl Pointer {
             chain: 0,
             is_foreseen: false,
         };
-        let guess = self.guesses.take(address / PAGE).filter(|guess| {
-            guess.sent || guess.entry / WORD == address / WORD && self.is_recent(guess)
-        });
-        let Some(guess) = guess else {
+        let Some(guess) = self.reached(address, kind) else {
             let (from, context) = self.learn(address);
             return (Walk { context, from, chain: self.chains.begin(), ..entered }, None);
         };
-        self.answer(&guess, true);
-        match kind {
-            FaultKind::Used => self.counts.used += u64::from(guess.sent),
-            FaultKind::Late => self.counts.late += u64::from(guess.sent),
-            FaultKind::Demand => {}
-        }
         self.move_cursor((guess.location, guess.reached_as));
         let parked = guess.sent.then(|| self.chains.pass(guess.chain, guess.step)).flatten();
         let chain = match kind {
@@ -136,8 +130,24 @@ impl Pointer {
         (Walk { context, from, chain, is_foreseen, ..entered }, fetch)
     }
 
-    fn is_recent(&self, guess: &Guess) -> bool {
-        self.faults.wrapping_sub(guess.made_at) < RECENT
+    /// The guess of which the program comes to be true, at `address`; takes note of it.
+    fn reached(&mut self, address: u64, kind: FaultKind) -> Option<Guess> {
+        let guess = self.guesses.take(address / PAGE)?;
+        match kind {
+            FaultKind::Used => self.counts.used += u64::from(guess.sent),
+            FaultKind::Late => self.counts.late += u64::from(guess.sent),
+            FaultKind::Demand => {}
+        }
+        let age = self.faults.wrapping_sub(guess.made_at);
+        let is_there = guess.entry / WORD == address / WORD;
+        if guess.sent && (kind == FaultKind::Late || age < RECENTLY_SENT)
+            || is_there && !guess.sent && age < RECENT
+        {
+            self.answer(&guess, true);
+            return Some(guess);
+        }
+        // It is old news, but the pointer probably leads there as it did.
+        (is_there && guess.sent).then_some(guess)
     }
 
     /// The program came to a place whose page is here now: remembers what lies around it, and adds to `fetches` what to
