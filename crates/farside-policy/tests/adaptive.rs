@@ -171,7 +171,7 @@ fn strides_are_followed_by_the_trend() {
 fn accesses_by_chance_come_to_fetch_hardly_anything() {
     let mut adaptive = adaptive();
     adaptive.run(noise(0, 1, 20_000));
-    assert_eq!((adaptive.demand, adaptive.fetched, adaptive.wasted), (17_636, 141, 123));
+    assert_eq!((adaptive.demand, adaptive.fetched, adaptive.wasted), (17_631, 164, 140));
     adaptive.counts();
     adaptive.run(noise(0, 2, 20_000));
     assert_eq!(adaptive.counts(), (17_510, 0));
@@ -261,22 +261,22 @@ impl List {
 #[test]
 fn a_list_is_left_to_who_follows_pointers() {
     let mut list = List::new();
-    assert_eq!(list.walk(0..8000, 1..9).counts(), ((1, 8282), [8000, 0, 0]));
+    assert_eq!(list.walk(0..8000, 1..9).counts(), ((1, 8302), [8000, 0, 0]));
     // Some pages of the list are neighbours by chance.
-    assert_eq!(list.memory.wasted, 275);
+    assert_eq!(list.memory.wasted, 295);
 }
 
 #[test]
 fn pointers_that_lead_astray_are_not_followed_until_they_are_right_again() {
     let mut list = List::new();
-    assert_eq!(list.walk(0..6000, 5000..5004).counts(), ((5953, 387), [62, 1601, 4337]));
+    assert_eq!(list.walk(0..6000, 5000..5004).counts(), ((5950, 410), [62, 1601, 4337]));
     assert_eq!(list.walk(6000..8000, 1..9).counts(), ((155, 1853), [1846, 11, 143]));
 }
 
 #[test]
 fn where_there_are_no_pointers_they_are_looked_for_now_and_then() {
     let mut list = List::new();
-    assert_eq!(list.walk(0..9000, 0..0).counts(), ((8953, 322), [2047, 0, 6953]));
+    assert_eq!(list.walk(0..9000, 0..0).counts(), ((8950, 345), [2047, 0, 6953]));
 }
 
 #[test]

@@ -21,16 +21,6 @@ pub(super) struct Foreseen {
     pub part: u8,
 }
 
-impl Foreseen {
-    /// Those who foresaw it, or whose pages lie before it.
-    pub fn thanks_to(&self) -> Candidates {
-        match self.sent {
-            Some(candidate) if self.by.is_empty() => Candidates::of(candidate),
-            _ => self.by,
-        }
-    }
-}
-
 /// The latest foreseen pages. Of two that share a place the later one is kept.
 #[derive(Clone, Debug)]
 pub(super) struct ForeseenPages {

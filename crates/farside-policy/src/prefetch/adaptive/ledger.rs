@@ -93,14 +93,12 @@ impl Ledger {
         kind: FaultKind,
     ) -> impl Fn(Candidate) -> Option<FaultKind> + use<> {
         let foreseen = self.pages.take(page);
-        // A page that was demanded long after it was sent for may have been here, used unseen, and gone; and any page is
-        // used at some time.
-        let in_time = |known: &Foreseen| kind == FaultKind::Late || self.clock.is_recent(known.at);
+        // A page that was demanded long after it was sent for may have been here, used unseen, and gone.
+        let in_time =
+            |known: &Foreseen| kind != FaultKind::Demand || self.clock.is_recent(known.at);
         let came_true = foreseen.filter(in_time);
         if let Some(foreseen) = came_true {
             self.parts.answer(&foreseen, true);
-        } else if let (Some(foreseen), FaultKind::Used) = (foreseen, kind) {
-            self.parts.heard(&foreseen);
         }
         move |candidate| match (foreseen, kind) {
             (Some(Foreseen { by, sent: None, .. }), FaultKind::Demand)

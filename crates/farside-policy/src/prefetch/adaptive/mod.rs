@@ -39,8 +39,7 @@ const MOST: u32 = 512;
 /// foresees as well, is turned off.
 ///
 /// Who is on fetches. Its pages are right when they are told to be [`Used`](FaultKind::Used) or
-/// [`Late`](FaultKind::Late), or when the program faults where they go on, and wrong when they leave unused. Those used long
-/// after they came are neither: where half of the memory is here, so is half of what anybody foresees by chance. In a run
+/// [`Late`](FaultKind::Late), or when the program faults where they go on, and wrong when they leave unused. In a run
 /// only a sample is seen; who fetches too much without a word of it has to prove itself again. Who is off is followed all
 /// the same: its pages are right if they fault soon, and else wrong. How soon is a quarter of the time that unused pages
 /// are seen to stay, so that a page that would have been fetched and lost counts as wrong. Only far pages count, if the

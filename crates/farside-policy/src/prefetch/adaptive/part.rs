@@ -128,10 +128,11 @@ impl Part {
     /// Takes note of whether a page was used that these candidates foresaw.
     pub fn answer(&mut self, by: Candidates, right: bool) {
         for candidate in by.iter() {
-            follow(&mut self.own[candidate as usize], right, OWN_SHIFT);
-        }
-        if right {
-            self.hears(by);
+            let at = candidate as usize;
+            follow(&mut self.own[at], right, OWN_SHIFT);
+            if right {
+                self.unheard[at] = self.unheard[at].saturating_sub(HEARD);
+            }
         }
         let on = self.on;
         for candidate in by.iter() {
@@ -142,14 +143,6 @@ impl Part {
         }
         if right && by.has(Candidate::Pointers) {
             self.pointless = 0;
-        }
-    }
-
-    /// Hears of a page that these candidates foresaw, and that tells nothing.
-    fn hears(&mut self, by: Candidates) {
-        for candidate in by.iter() {
-            let unheard = &mut self.unheard[candidate as usize];
-            *unheard = unheard.saturating_sub(HEARD);
         }
     }
 
@@ -231,15 +224,12 @@ impl Parts {
 
     /// What was foreseen came true or not.
     pub fn answer(&mut self, foreseen: &Foreseen, right: bool) {
+        let by = match foreseen.sent {
+            Some(candidate) if foreseen.by.is_empty() => Candidates::of(candidate),
+            _ => foreseen.by,
+        };
         if let Some(part) = self.part_mut(foreseen.part) {
-            part.answer(foreseen.thanks_to(), right);
-        }
-    }
-
-    /// What was foreseen came true, but so late that it may be chance.
-    pub fn heard(&mut self, foreseen: &Foreseen) {
-        if let Some(part) = self.part_mut(foreseen.part) {
-            part.hears(foreseen.thanks_to());
+            part.answer(by, right);
         }
     }
 
