@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use framehop::ExplicitModuleSectionInfo;
 use gimli::{BaseAddresses, EhFrame, LittleEndian, UnwindSection};
-use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef, SectionKind, SegmentFlags};
+use object::{
+    Object, ObjectSection, ObjectSegment, ObjectSymbol, ReadCache, ReadRef, SectionKind,
+    SegmentFlags, SymbolKind,
+};
 
 /// Bytes that are mapped at least.
 const PAGE: u64 = 4096;
@@ -113,6 +116,16 @@ impl Image {
     /// Where the function begins that holds this address of the file, as the tables for unwinding tell; programs without
     /// symbols have them, too.
     pub fn function_at(&self, address: u64) -> Option<u64> {
+        self.unwound(address).map(|range| range.start)
+    }
+
+    /// The code of the function that holds this address of the file: of one of its parts, if it has several.
+    pub fn function_range(&self, address: u64) -> Option<Range<u64>> {
+        self.unwound(address).or_else(|| self.symbol(address))
+    }
+
+    /// The function at an address as the tables for unwinding have it.
+    fn unwound(&self, address: u64) -> Option<Range<u64>> {
         let (bytes, start) = self.eh_frame.as_ref()?;
         let mut bases = BaseAddresses::default().set_eh_frame(*start);
         if let Some(text) = &self.text {
@@ -120,7 +133,19 @@ impl Image {
         }
         let section = EhFrame::new(bytes, LittleEndian);
         let fde = section.fde_for_address(&bases, address, EhFrame::cie_from_offset).ok()?;
-        Some(fde.initial_address())
+        let start = fde.initial_address();
+        Some(start..start.saturating_add(fde.len()))
+    }
+
+    /// The function at an address as the symbols have it.
+    fn symbol(&self, address: u64) -> Option<Range<u64>> {
+        let cache = ReadCache::new(File::open(&self.path).ok()?);
+        let file = object::File::parse(&cache).ok()?;
+        let range = |symbol: object::Symbol<'_, '_, _>| {
+            symbol.address()..symbol.address().saturating_add(symbol.size())
+        };
+        let functions = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
+        functions.map(range).find(|range| range.contains(&address))
     }
 }
 
