@@ -1,5 +1,7 @@
 //! Where faults come from (`farside faults`).
 
+mod pointers;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -52,11 +52,18 @@ pub struct Derivation {
     pub begins_loaded: bool,
     /// For one that was computed: an index that had been loaded takes part.
     pub is_indexed: bool,
+    /// For one that was computed: by nothing but going on evenly in a loop.
+    pub advances: bool,
 }
 
 impl Derivation {
-    const UNDECIDED: Self =
-        Self { origin: Origin::Undecided, begins_loaded: false, is_indexed: false };
+    /// What the code does not tell.
+    pub const UNDECIDED: Self = Self {
+        origin: Origin::Undecided,
+        begins_loaded: false,
+        is_indexed: false,
+        advances: false,
+    };
     const COMPUTED: Self = Self { origin: Origin::Computed, ..Self::UNDECIDED };
 
     /// What a value that changes tells.
@@ -68,7 +75,9 @@ impl Derivation {
         if is_open {
             return Self::UNDECIDED;
         }
-        Self { begins_loaded: value.loaded, is_indexed: value.index, ..Self::COMPUTED }
+        let (begins_loaded, is_indexed) = (value.loaded, value.index);
+        let advances = value.advanced && !value.computed && !value.index;
+        Self { begins_loaded, is_indexed, advances, ..Self::COMPUTED }
     }
 }
 
@@ -112,8 +121,10 @@ impl<'a> Origins<'a> {
         }
         let repeats = instruction.is_string_instruction()
             && (instruction.has_rep_prefix() || instruction.has_repne_prefix());
-        let mut search =
-            Search { found: repeats.then_some(Derivation::COMPUTED), rest: Value::FIXED };
+        let mut search = Search {
+            found: repeats.then_some(Derivation { advances: true, ..Derivation::COMPUTED }),
+            rest: Value::FIXED,
+        };
         let mut open = search.through(&function, at, |slice| match operand {
             Operand::Register(register) => slice.register(register, at),
             _ => slice.address(at),
