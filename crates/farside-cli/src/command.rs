@@ -10,10 +10,10 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use farside_pager::settings::Settings;
-use farside_policy::{prefetch, replacement};
+use farside_policy::replacement;
 
 use crate::analysis::{analyze, names, partition, path, simulate};
-use crate::options::{Given, Layer, Options, Origin, Pace};
+use crate::options::{Given, Layer, Options, Origin, Pace, prefetchers};
 use crate::traces::{export, import};
 use crate::{
     Failure, bench, capture, doctor, faults, generate, node, plan, record, run, study, tapes, top,
@@ -219,7 +219,7 @@ fn run_help() -> String {
          127  there is no such program\n  else that of the program; if a signal killed it, farside \
          dies by the same signal",
         list(replacement::NAMES, &defaults.replacement),
-        list(prefetch::NAMES, &defaults.prefetch),
+        list(&prefetchers(), &defaults.prefetch),
     )
 }
 

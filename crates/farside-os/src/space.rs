@@ -14,8 +14,15 @@ use crate::{emulated_move, memory};
 /// which and to which frames are moved. All lengths are in bytes, multiples of the page size. Present
 /// pages are ordinary memory at their address, in the kernel's implementation as in any other.
 pub trait AddressSpace: Send + Sync {
-    /// Copies `src` to absent pages at `dst`, write-protected if `protect`, and wakes waiters there.
-    fn copy_in(&self, dst: usize, src: &[u8], protect: bool) -> std::result::Result<(), Partial>;
+    /// Copies `src` to absent pages at `dst`, write-protected if `protect`; with `wake` the threads
+    /// waiting there go on.
+    fn copy_in(
+        &self,
+        dst: usize,
+        src: &[u8],
+        protect: bool,
+        wake: bool,
+    ) -> std::result::Result<(), Partial>;
 
     /// Moves frames from `src` to absent pages at `dst`; with `wake` the threads waiting for `dst` go
     /// on.
@@ -149,9 +156,15 @@ impl KernelSpace {
 }
 
 impl AddressSpace for KernelSpace {
-    fn copy_in(&self, dst: usize, src: &[u8], protect: bool) -> std::result::Result<(), Partial> {
+    fn copy_in(
+        &self,
+        dst: usize,
+        src: &[u8],
+        protect: bool,
+        wake: bool,
+    ) -> std::result::Result<(), Partial> {
         // SAFETY: `src` is a live slice; the destination is the pager's.
-        unsafe { self.uffd.copy(dst, src.as_ptr() as usize, src.len(), protect, true) }
+        unsafe { self.uffd.copy(dst, src.as_ptr() as usize, src.len(), protect, wake) }
     }
 
     fn move_frames(

@@ -104,6 +104,8 @@ counters! {
     prefetched_used,
     /// Prefetched pages that left, or were freed, without a known touch although touches were watched.
     prefetched_unused,
+    /// Prefetched pages that were sent for because of a pointer.
+    pointer_pages,
     /// Pages brought in without a fault of their own by one fault's batch of first touches.
     populated_pages,
     /// Bytes read from the far store.

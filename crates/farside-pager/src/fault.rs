@@ -183,7 +183,10 @@ impl Pager {
         self.ahead_ended(page, Count::AheadUsed);
         let mut plan = PrefetchPlan::new();
         self.lock_prefetcher().fault(PageId(page), FaultKind::Used, &mut plan);
-        if plan.is_empty() { Ok(()) } else { self.start_foreseen(w, &plan) }
+        if !plan.is_empty() {
+            self.start_foreseen(w, &plan)?;
+        }
+        self.enter_resident(w, FaultKind::Used)
     }
 
     /// Serves the first touch of a page, and of so many untouched neighbours, above it or below; returns the
@@ -245,7 +248,7 @@ impl Pager {
     pub(crate) fn map_zeroed(&self, w: &mut Worker, first: u64, count: u64) {
         if count == 1 || self.space.populate_zeroed(w.fresh, count as usize * PAGE).is_err() {
             for page in first..first + count {
-                self.copy_pages(page, &[0; PAGE], false);
+                self.copy_pages(page, &[0; PAGE], false, false);
             }
         } else {
             self.map_frames(first, w.fresh, count);
@@ -282,8 +285,9 @@ impl Pager {
         w.answer = Some(Answer::Late);
         let mut plan = PrefetchPlan::new();
         self.lock_prefetcher().fault(PageId(page), FaultKind::Late, &mut plan);
+        let walk = self.came(w, FaultKind::Late)?;
         match self.flights.take_with(page) {
-            Some(flight) => self.complete(w, flight),
+            Some(flight) => self.complete_entered(w, flight, walk),
             // If it was not ordered of the node either, somebody is completing it, and wakes the waiter.
             None => self.finish_with(page).map(drop),
         }

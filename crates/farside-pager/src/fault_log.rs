@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use farside_os::memory::PAGE;
 use farside_wire::fault_log::{Answer, LoggedFault};
 use farside_wire::queue::Sender;
 
@@ -83,7 +84,8 @@ impl Pager {
         if let Some(answer) = w.answer {
             let Fault { addr, write, thread, .. } = fault;
             let write = write || answer == Answer::Protection;
-            log.put(LoggedFault { thread, page: addr as u64, instruction, write, answer });
+            let page = (addr & !(PAGE - 1)) as u64;
+            log.put(LoggedFault { thread, page, instruction, write, answer });
         }
         outcome
     }

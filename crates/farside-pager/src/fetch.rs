@@ -111,16 +111,20 @@ impl Pager {
         if let Err(error) = self.acquire(w, 1, 1) {
             return self.leave_demanded(page, error);
         }
-        if let Err(error) = self.store.finish_read(ticket, w.bounce(1)) {
+        if let Err(error) = self.store.finish_read(ticket, &mut *w.held) {
             return self.restore_far(page, 1, error);
         }
         Counters::add(&self.counters.fetched_bytes, PAGE as u64);
+        let followed = self.came(w, FaultKind::Demand).and_then(|walk| match walk {
+            Some(walk) => self.follow_from(w, walk, page),
+            None => Ok(()),
+        });
         let protect = self.writes.protect_next(1) > 0;
-        self.copy_pages(page, w.bounce(1), protect);
+        self.copy_pages(page, &*w.held, protect, true);
         let word = Word::new(State::Resident).with_stored();
         let word = if protect { word } else { word.with_writable() };
         self.publish_resident(page, 1, word, 0, |_| Arrival::Demand);
-        Ok(())
+        followed
     }
 
     /// Takes ownership of far pages from `first` on, at most `most`, as long as they lie side by side.
@@ -144,7 +148,8 @@ impl Pager {
         let count = 1 + self.claim_far(page + 1, most, Word::new(State::Busy));
         self.fetch_run(w, page, count, Purpose::page(page))?;
         // Pages that are here already divide a run; what lies behind them comes too.
-        self.start_foreseen(w, plan)
+        self.start_foreseen(w, plan)?;
+        self.enter_resident(w, FaultKind::Demand)
     }
 
     /// Brings in owned pages at once.
@@ -273,8 +278,9 @@ impl Pager {
         let count = (bytes.len() / PAGE) as u64;
         let protected = self.protect_next(count, purpose);
         let (protect, open) = bytes.split_at(protected as usize * PAGE);
-        self.copy_pages(first, protect, true);
-        self.copy_pages(first + protected, open, false);
+        let wake = purpose.is_slept_for(first, count);
+        self.copy_pages(first, protect, true, wake);
+        self.copy_pages(first + protected, open, false, wake);
         self.publish_fetched(first, protected, count, purpose);
     }
 
@@ -283,7 +289,7 @@ impl Pager {
         let Some(place) = self.area.take_empty(1) else { return false };
         let at = index as usize * PAGE;
         let there = self.area.address(place.start);
-        if self.space.copy_in(there, &bytes[at..at + PAGE], false).is_err() {
+        if self.space.copy_in(there, &bytes[at..at + PAGE], false, false).is_err() {
             self.area.leave_empty(place);
             return false;
         }
@@ -336,8 +342,7 @@ impl Pager {
         self.area.leave_empty(run);
         let protected = if moved && protect > 0 { self.protect_clean(first, protect) } else { 0 };
         self.publish_fetched(first, protected, count, purpose);
-        // Who gave a hint is not asleep, and whoever else came meanwhile has said so.
-        if !purpose.is_hinted() {
+        if purpose.is_slept_for(first, count) {
             self.wake(first, count);
         }
     }

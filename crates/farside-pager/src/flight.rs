@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use farside_far::Ticket;
 use farside_os::thread::{futex_wait, futex_wake};
+use farside_policy::prefetch::Walk;
 
 use crate::frames::Run;
 use crate::purpose::Purpose;
@@ -24,6 +25,8 @@ pub struct Flight {
     pub keep: Option<u64>,
     /// How its pages are to arrive.
     pub purpose: Purpose,
+    /// Where the program will come in, if the page was sent for because of a pointer.
+    pub walk: Option<Walk>,
     /// When it was started, if for a task, which asks for it by itself.
     pub held: Option<u64>,
 }
@@ -91,6 +94,13 @@ impl Flights {
     /// Takes the oldest flight; the taker completes it.
     pub fn take_oldest(&self) -> Option<Flight> {
         self.lock().pop_front()
+    }
+
+    /// Takes the oldest flight that pointers were followed for; the taker completes it.
+    pub fn take_walking(&self) -> Option<Flight> {
+        let mut queue = self.lock();
+        let index = queue.iter().position(|flight| flight.walk.is_some())?;
+        queue.remove(index)
     }
 
     /// Takes the flight that carries `page`, if nobody has taken it yet.

@@ -3,7 +3,7 @@
 use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_policy::batches::BATCH;
-use farside_policy::prefetch::PrefetchPlan;
+use farside_policy::prefetch::{Fetches, PrefetchPlan, Walk};
 
 use crate::fetch::MOVE_FROM;
 use crate::flight::Flight;
@@ -104,6 +104,7 @@ impl Pager {
                     frames: None,
                     keep: None,
                     purpose,
+                    walk: None,
                     held: None,
                 }),
                 Err(error) => return self.restore_far(first, count, error).map(|()| None),
@@ -132,7 +133,14 @@ impl Pager {
                 self.area.add_spare(run);
             })?;
             let frames = Some(run);
-            self.flights.start(Flight { ticket, frames, keep: None, purpose, held: None });
+            self.flights.start(Flight {
+                ticket,
+                frames,
+                keep: None,
+                purpose,
+                walk: None,
+                held: None,
+            });
         }
         Ok(Some(u64::from(count).max(1)))
     }
@@ -157,8 +165,18 @@ impl Pager {
         }
     }
 
-    /// Completes a flight taken from the list: waits for its data and maps it.
+    /// Completes a flight taken from the list: waits for its data, sends for what that points to, and maps it.
     pub fn complete(&self, w: &mut Worker, flight: Flight) -> Outcome {
+        self.complete_entered(w, flight, None)
+    }
+
+    /// The same; where the program has come in already, and waits, is looked at as that.
+    pub(crate) fn complete_entered(
+        &self,
+        w: &mut Worker,
+        flight: Flight,
+        entered: Option<Walk>,
+    ) -> Outcome {
         let (first, count) = (flight.ticket.first, u64::from(flight.ticket.count));
         let key = flight.keep.map(|keep| count - keep..count);
         let watched = key.unwrap_or_else(|| self.pages_to_watch(first, count, flight.purpose));
@@ -170,13 +188,38 @@ impl Pager {
                 self.leave_far(first..first + count);
                 return Err(error);
             }
+            let sent = match entered {
+                Some(walk) => self.enter_page(w, walk, (first, bytes)).map(drop),
+                None => Ok(()),
+            };
             self.land_frames(first, run, flight.purpose, watched);
-            return Ok(());
+            return sent;
+        }
+        if let (1, Some(walk)) = (count, entered) {
+            return self.complete_awaited(w, flight, walk);
         }
         if let Err(error) = self.store.finish_read(flight.ticket, w.bounce(count as usize)) {
             return self.restore_far(first, count, error);
         }
+        let arrived = (first, &*w.bounce(count as usize));
+        let fetches = match (entered, flight.walk) {
+            (Some(walk), _) => self.look_entered(walk, arrived),
+            (None, Some(walk)) => self.look_at(walk, arrived),
+            (None, None) => Fetches::default(),
+        };
+        let sent = self.send_for_all(w, &fetches).map(drop);
         self.land(w.bounce(count as usize), first, flight.purpose, watched);
-        Ok(())
+        sent
+    }
+
+    /// Completes a flight of one page for which the program waits.
+    fn complete_awaited(&self, w: &mut Worker, flight: Flight, walk: Walk) -> Outcome {
+        let page = flight.ticket.first;
+        if let Err(error) = self.store.finish_read(flight.ticket, &mut *w.held) {
+            return self.restore_far(page, 1, error);
+        }
+        let followed = self.follow_from(w, walk, page);
+        self.land(&*w.held, page, flight.purpose, 1..1);
+        followed
     }
 }

@@ -18,7 +18,7 @@ use farside_trace::PageId;
 
 use crate::counters::Counters;
 use crate::frames::bytes_at;
-use crate::pager::{Pager, Worker};
+use crate::pager::Pager;
 use crate::service::Service;
 use crate::stop::stop;
 use crate::table::BLOCK_TOUCHED;
@@ -37,6 +37,9 @@ struct Underway {
     /// What the child is told: a byte, then the numbers of the pages it was served, 8 bytes each.
     message: Vec<u8>,
 }
+
+/// Frames that are free when a process forks, for the pages that the parent serves for the child: a few of them as a rule.
+const FORK_ROOM: u64 = 64;
 
 /// A fork was announced, and its child is not taken care of yet.
 const EXPECTED: u32 = 1;
@@ -158,7 +161,8 @@ impl Service {
     pub fn before_fork(&self) {
         let pager = self.pager;
         pager.close_gate();
-        let result = self.finish_flights().and_then(|()| pager.store.before_fork());
+        self.prepare_pages();
+        let result = pager.store.before_fork();
         match (result, socket::pair()) {
             (Ok(()), Ok((parent_end, child_end))) => {
                 self.forks.state.store(EXPECTED, Ordering::Release);
@@ -177,16 +181,19 @@ impl Service {
         Counters::add(&pager.counters.forks, 1);
     }
 
-    fn finish_flights(&self) -> Result<(), FarError> {
-        let mut worker: Option<Worker> = None;
-        while self.pager.is_unfinished() {
-            let worker = match &mut worker {
-                Some(worker) => worker,
-                None => worker.insert(self.worker()?),
-            };
-            self.pager.complete_oldest(worker)?;
+    /// Makes room for what the child uses before anybody can evict there, and ends what is under way.
+    fn prepare_pages(&self) {
+        let prepared = self.visit(|pager, w| {
+            pager.keep_free(w, FORK_ROOM)?;
+            while pager.is_unfinished() {
+                pager.complete_oldest(w)?;
+            }
+            Ok(true)
+        });
+        if !prepared {
+            let (call, subject) = ("mmap", "scratch memory");
+            stop(&FarError::Os(OsError { call, subject, errno: libc::ENOMEM }));
         }
-        Ok(())
     }
 
     /// The fork is over, and this is the parent.
@@ -254,7 +261,7 @@ impl Service {
             let _ = pager.space.drop_pages(&[(pager.area.address(run.start), PAGE)]);
             pager.area.leave_empty(run);
         } else {
-            // A frame more, over the limit if need be; the next fault evicts it.
+            // There is room for so many as are served as a rule; for more, the next fault evicts.
             pager.budget.force(1);
         }
         if word.state() == State::Untouched {

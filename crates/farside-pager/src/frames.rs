@@ -17,6 +17,17 @@ pub unsafe fn bytes_at<'a>(addr: usize, len: usize) -> &'a mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(addr as *mut u8, len) }
 }
 
+/// Copies words of present pages, which the program may change meanwhile.
+///
+/// # Safety
+/// All words must lie in present pages that can be read, and stay so. `addr` is aligned to a word.
+pub unsafe fn words_at(addr: usize, into: &mut [u64]) {
+    for (i, word) in into.iter_mut().enumerate() {
+        // SAFETY: the caller vouches for presence; whatever writes there, words of memory are read whole.
+        *word = unsafe { AtomicU64::from_ptr((addr as *mut u64).add(i)) }.load(Relaxed);
+    }
+}
+
 /// The budget of frames: every frame that holds program data or waits in the frame area counts.
 pub struct Budget {
     limit: AtomicU64,

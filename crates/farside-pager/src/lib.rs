@@ -23,6 +23,7 @@ mod names;
 mod pager;
 mod part;
 mod pin;
+mod pointers;
 mod purpose;
 mod range;
 mod reclaim;

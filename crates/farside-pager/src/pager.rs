@@ -8,7 +8,7 @@ use farside_os::memory::{PAGE, physical_pages};
 use farside_os::space::AddressSpace;
 use farside_policy::batches::BATCH;
 use farside_policy::forecast::{UseForecast, WriteForecast};
-use farside_policy::prefetch::Prefetcher;
+use farside_policy::prefetch::{Pointer, Prefetcher};
 use farside_policy::replacement::{Arrival, Assigned, ReplacementPolicy};
 use farside_trace::PageId;
 use farside_wire::fault_log::Answer;
@@ -22,6 +22,7 @@ use crate::frames::{Budget, FrameArea};
 use crate::gate::Gate;
 use crate::hint::HintWatch;
 use crate::part::{KeptNames, Switch};
+use crate::pointers::Pointers;
 use crate::record::Recorder;
 use crate::region::FreeRanges;
 use crate::replay::{Aside, Replay};
@@ -43,6 +44,8 @@ pub struct Parts {
     pub policy: Box<dyn ReplacementPolicy>,
     /// Prefetcher.
     pub prefetcher: Box<dyn Prefetcher>,
+    /// What follows pointers, if they are followed.
+    pub pointers: Option<Pointer>,
     /// The address space.
     pub space: Arc<dyn AddressSpace>,
     /// The far store.
@@ -79,6 +82,7 @@ pub struct Pager {
     pub(crate) ranges: Mutex<FreeRanges>,
     pub(crate) policy: Mutex<Assigned>,
     pub(crate) prefetcher: Mutex<Box<dyn Prefetcher>>,
+    pub(crate) pointers: Pointers,
     pub(crate) budget: Budget,
     pub(crate) area: FrameArea,
     pub(crate) space: Arc<dyn AddressSpace>,
@@ -114,6 +118,12 @@ pub struct Worker {
     /// Local memory of [`BATCH`] pages through which pages are copied.
     pub bounce: usize,
     pub(crate) scratch: crate::reclaim::Scratch,
+    /// Where the program came in by the fault that is served; `None` if that is not known.
+    pub(crate) entry: Option<u64>,
+    /// A page that has arrived and waits to be mapped.
+    pub(crate) held: Box<[u8; PAGE]>,
+    /// Frames taken in advance for pages that pointers lead to.
+    pub(crate) credit: u64,
     /// How the last fault was answered.
     pub(crate) answer: Option<Answer>,
     /// Faults on pages that were there.
@@ -127,6 +137,9 @@ impl Worker {
             fresh,
             bounce,
             scratch: crate::reclaim::Scratch::default(),
+            entry: None,
+            held: Box::new([0; PAGE]),
+            credit: 0,
             answer: None,
             spurious: 0,
         }
@@ -156,6 +169,7 @@ impl Pager {
             ranges: Mutex::new(FreeRanges::new(pages)),
             policy: Mutex::new(policy),
             prefetcher: Mutex::new(parts.prefetcher),
+            pointers: parts.pointers.map(Mutex::new),
             budget: Budget::new(limit, parts.counters),
             area: FrameArea::new(parts.area, parts.area_positions),
             space: parts.space,

@@ -64,6 +64,12 @@ impl Purpose {
         self.first.clamp(first, end) - first..end - first
     }
 
+    /// Whether a thread sleeps for some of `count` pages from `first` on that has not said so: not who gave a hint, and
+    /// whoever comes while they are on their way says so.
+    pub fn is_slept_for(&self, first: u64, count: u64) -> bool {
+        !self.hinted && !self.among(first, count).is_empty()
+    }
+
     /// Whether the program said that it needs them.
     pub fn is_hinted(&self) -> bool {
         self.hinted

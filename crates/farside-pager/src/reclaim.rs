@@ -366,6 +366,7 @@ impl Pager {
             Counters::add(&self.counters.prefetched_unused, 1);
             self.ahead_ended(page, Count::AheadUnused);
             self.lock_prefetcher().unused(PageId(page));
+            self.pointer_unused(page);
         }
     }
 
@@ -422,8 +423,19 @@ impl Pager {
 
     /// Evicts down to the limit after it shrank.
     pub fn shrink_to_limit(&self, w: &mut Worker) -> Result<(), FarError> {
-        while self.budget.used() > self.budget.limit() {
-            let over = self.budget.used() - self.budget.limit();
+        self.shrink_to(w, self.budget.limit())
+    }
+
+    /// Frees so many frames below the limit, or an eighth of it.
+    pub(crate) fn keep_free(&self, w: &mut Worker, frames: u64) -> Result<(), FarError> {
+        let limit = self.budget.limit();
+        self.shrink_to(w, limit - frames.min(limit / 8))
+    }
+
+    /// Evicts until no more than `most` frames are in use, if it can.
+    fn shrink_to(&self, w: &mut Worker, most: u64) -> Result<(), FarError> {
+        while self.budget.used() > most {
+            let over = self.budget.used() - most;
             if self.drop_spare(over) == 0
                 && self.reclaim(w, over)? == 0
                 && !self.complete_oldest(w)?

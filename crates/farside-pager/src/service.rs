@@ -427,8 +427,8 @@ impl Desk {
     fn serve_messages(&mut self, service: &Service, n: usize, index: Option<usize>) -> u64 {
         self.take_messages(service, n);
         // Threads that wait for the same page send a message each.
-        self.faults.sort_unstable_by_key(|fault| (fault.addr, fault.protected));
-        self.faults.dedup_by_key(|fault| (fault.addr, fault.protected));
+        self.faults.sort_unstable_by_key(|fault| (fault.addr / PAGE, fault.protected));
+        self.faults.dedup_by_key(|fault| (fault.addr / PAGE, fault.protected));
         if let Some(index) = index
             && !self.faults.is_empty()
         {
@@ -445,8 +445,7 @@ impl Desk {
             match message.event() {
                 Event::Fault { address, write, protected, thread } => {
                     service.pager.expect(address);
-                    let addr = address & !(PAGE - 1);
-                    self.faults.push(Fault { addr, write, protected, thread });
+                    self.faults.push(Fault { addr: address, write, protected, thread });
                 }
                 // Forks come first: until their event is read nothing can be mapped.
                 Event::Fork { child } => service.forks.forked(service, child),

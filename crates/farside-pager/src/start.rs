@@ -8,6 +8,7 @@ use farside_os::memory::{PAGE, reserve};
 use farside_os::space::{AddressSpace, KernelSpace};
 use farside_os::userfault::{Userfault, feature};
 use farside_os::{OsError, thread};
+use farside_policy::prefetch::{Conservative, Pointer, PointerOptions};
 use farside_policy::{prefetch, replacement};
 use farside_wire::hint_board::HintBoard;
 use farside_wire::pool::MAX_PAGES;
@@ -140,11 +141,18 @@ pub fn start(
     let unknown = |name, value: &str, reason| BadSetting { name, value: value.into(), reason };
     let policy = replacement::by_name(&settings.replacement)
         .ok_or_else(|| unknown(env::REPLACEMENT, &settings.replacement, "no such policy"))?;
-    let prefetcher = prefetch::by_name(&settings.prefetch, settings.readahead)
+    let points = settings.prefetch == prefetch::POINTER.0;
+    let sequential = if points { "linux" } else { &settings.prefetch };
+    let prefetcher = prefetch::by_name(sequential, settings.readahead)
         .ok_or_else(|| unknown(env::PREFETCH, &settings.prefetch, "no such prefetcher"))?;
     let mut features = feature::WRITE_PROTECT | feature::EVENT_FORK | feature::THREAD_ID;
+    let offered = Userfault::offered_features()?;
     if settings.move_frames {
-        features |= Userfault::offered_features()? & feature::MOVE;
+        features |= offered & feature::MOVE;
+    }
+    let follows = points && offered & feature::EXACT_ADDRESS != 0;
+    if follows {
+        features |= feature::EXACT_ADDRESS;
     }
     let space = Arc::new(KernelSpace::new(Userfault::open(features)?));
     let (base, pages) = reserve_region()?;
@@ -160,6 +168,10 @@ pub fn start(
         table: PageTable::new(pages)?,
         policy,
         prefetcher,
+        pointers: follows.then(|| {
+            let (first, len) = (base as u64, pages * PAGE as u64);
+            Pointer::new(PointerOptions::default(), Box::new(Conservative { first, len }))
+        }),
         space: Arc::clone(&space) as Arc<dyn AddressSpace>,
         store: store(pages)?,
         counters,

@@ -75,7 +75,7 @@ impl Pager {
                 Counters::add(&self.counters.move_fallbacks, 1);
                 // SAFETY: the frame is out of the program's reach and belongs to this transition.
                 let bytes = unsafe { bytes_at(src, PAGE) };
-                self.copy_pages(page, bytes, false);
+                self.copy_pages(page, bytes, false, false);
                 self.discard_frame(src);
                 true
             }
@@ -142,14 +142,15 @@ impl Pager {
         clean
     }
 
-    /// Copies `bytes` to absent pages from `first` on, and wakes who waits for them.
-    pub(crate) fn copy_pages(&self, first: u64, bytes: &[u8], protect: bool) {
+    /// Copies `bytes` to absent pages from `first` on, and wakes who waits for them if that is to be done now; else the
+    /// caller does, after it published the pages.
+    pub(crate) fn copy_pages(&self, first: u64, bytes: &[u8], protect: bool, wake: bool) {
         let mut done = 0;
         let mut most = bytes.len();
         while done < bytes.len() {
             let dst = self.address(first) + done;
             let part = most.min(bytes.len() - done);
-            match self.space.copy_in(dst, &bytes[done..done + part], protect) {
+            match self.space.copy_in(dst, &bytes[done..done + part], protect, wake) {
                 Ok(()) => done += part,
                 Err(partial) => {
                     done += partial.done;
@@ -249,7 +250,7 @@ impl Pager {
             return Mended::Refused;
         }
         let dst = self.area.address(position);
-        while let Err(partial) = self.space.copy_in(dst, &bytes, false) {
+        while let Err(partial) = self.space.copy_in(dst, &bytes, false, false) {
             if partial.errno != libc::EAGAIN {
                 return Mended::Refused;
             }

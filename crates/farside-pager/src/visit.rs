@@ -24,7 +24,10 @@ impl Visitors {
 impl Service {
     /// Lets the calling thread act on the pager. Without scratch memory nothing is done: the program faults as it
     /// would without hints.
-    fn visit<R: Default>(&self, act: impl FnOnce(&Pager, &mut Worker) -> Result<R, FarError>) -> R {
+    pub(crate) fn visit<R: Default>(
+        &self,
+        act: impl FnOnce(&Pager, &mut Worker) -> Result<R, FarError>,
+    ) -> R {
         let known = self.visitors.idle().pop();
         let Some(mut worker) = known.or_else(|| self.worker().ok()) else { return R::default() };
         let result = act(self.pager, &mut worker).unwrap_or_else(|error| stop(&error));

@@ -282,7 +282,7 @@ impl Pager {
         }
         // SAFETY: the frame stays where it is, unchanged, while the page is busy.
         let bytes = unsafe { bytes_at(self.area.address(word.position()), PAGE) };
-        self.copy_pages(page, bytes, true);
+        self.copy_pages(page, bytes, true, true);
         Counters::add(&self.counters.soft_faults, 1);
         // Nothing else may happen to the page until its write has ended.
         self.publish_absent(page, word.with_returned().without_waiters());

@@ -110,7 +110,7 @@ impl Options {
                 replacement::NAMES,
                 defaults.replacement,
             )?,
-            prefetch: name(layer.prefetch.as_ref(), prefetch::NAMES, defaults.prefetch)?,
+            prefetch: name(layer.prefetch.as_ref(), &prefetchers(), defaults.prefetch)?,
             exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
             move_frames: either(layer.frames.as_ref(), "move", "copy")?,
             evict_ahead: !either(layer.reclaim.as_ref(), "needed", "ahead")?,
@@ -206,6 +206,11 @@ fn name(given: Option<&Given>, known: &[(&str, &str)], default: String) -> Resul
     }
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     Err(given.refuse(format!("no such name; there are: {}", names.join(", "))))
+}
+
+/// The prefetchers that work in a run.
+pub fn prefetchers() -> Vec<(&'static str, &'static str)> {
+    [prefetch::NAMES, &[prefetch::POINTER]].concat()
 }
 
 /// Whether the usual one of two was given, or none.

@@ -43,6 +43,16 @@ fn children_whose_locale_is_far() {
 }
 
 #[test]
+fn children_begin_within_the_limit() {
+    if !has_program("children_begin_within_the_limit", "gcc", "gcc") {
+        return;
+    }
+    let exam = Exam::new("forklimit");
+    let program = compile(&exam.inputs(), "forklimit.c", &["-O2"]);
+    exam.compare(&Program::new(program).arg(pick("48", "512")).arg(pick("200", "1000")));
+}
+
+#[test]
 fn mappings_of_every_kind() {
     if !has_program("mappings_of_every_kind", "gcc", "gcc") {
         return;

@@ -8,6 +8,7 @@ mod java;
 mod memcached;
 mod node;
 mod perl;
+mod pointers;
 mod python;
 mod redis;
 mod sort;

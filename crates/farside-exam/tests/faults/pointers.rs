@@ -49,11 +49,11 @@ fn lists_are_pointer_based_and_streams_are_not() {
         return;
     }
     for flags in COMPILED {
-        let Some(place) = Place::new(test, "pointers.c", flags) else { return };
+        let Some(place) = Place::new(test, "pointersites.c", flags) else { return };
         let list = place.pointers("list");
         assert!(list.share_of("pointer_based") > 0.95, "{flags:?}: {}", list.json["pointers"]);
         assert!(list.share_of("sample_agrees") > 0.9, "{flags:?}: {}", list.json["pointers"]);
-        assert_eq!(list.site_of("pointers.c", "list")["pointers"]["based"], "yes");
+        assert_eq!(list.site_of("pointersites.c", "list")["pointers"]["based"], "yes");
         // All, because the run foresaw nothing.
         assert_eq!(list.json["pointers"]["faults"], list.faults("demand", |_| true));
         for prefetcher in ["none", "linux", "leap", "spatial"] {
@@ -76,13 +76,13 @@ fn sites_are_decided_by_what_they_do() {
         return;
     }
     for flags in COMPILED {
-        let Some(place) = Place::new(test, "pointers.c", flags) else { return };
+        let Some(place) = Place::new(test, "pointersites.c", flags) else { return };
         for (way, based) in
             [("pointers", "yes"), ("called", "yes"), ("tree", "yes"), ("table", "no")]
         {
             let found = place.pointers(way);
             let of = |name: &str| -> u64 {
-                let line = lines_of("pointers.c")[name];
+                let line = lines_of("pointersites.c")[name];
                 found.faults("demand", |site| {
                     site["line"] == line && site["pointers"]["based"] == based
                 })
@@ -108,7 +108,7 @@ fn nothing_is_said_of_pointers_unless_asked_and_nothing_is_fetched_ahead() {
     if !has_events(test) {
         return;
     }
-    let Some(place) = Place::new(test, "pointers.c", &["-g", "-O2"]) else { return };
+    let Some(place) = Place::new(test, "pointersites.c", &["-g", "-O2"]) else { return };
     let found = place.run(&[], &[MEGABYTES, "stream"]);
     assert_eq!(found.json["pointers"], Value::Null);
     assert!(found.sites().iter().all(|site| site["pointers"].is_null()));
@@ -125,7 +125,7 @@ fn the_table_and_the_page_have_what_was_found() {
     if !has_events(test) {
         return;
     }
-    let Some(place) = Place::new(test, "pointers.c", &["-g", "-O2"]) else { return };
+    let Some(place) = Place::new(test, "pointersites.c", &["-g", "-O2"]) else { return };
     let page = place.path("page.html");
     let output = Command::new(farside())
         .args(["faults", "--pointers", "--quiet", "--local", "4M", "--html"])

@@ -77,7 +77,14 @@ impl Pager {
             Ok(ticket) => {
                 let since = self.space.now_ns();
                 let held = Some(since);
-                self.flights.add(Flight { ticket, frames: None, keep: Some(0), purpose, held });
+                self.flights.add(Flight {
+                    ticket,
+                    frames: None,
+                    keep: Some(0),
+                    purpose,
+                    walk: None,
+                    held,
+                });
                 Ok(count)
             }
             Err(error) => self.restore_far(first, count, error).map(|()| count),

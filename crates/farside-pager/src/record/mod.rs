@@ -44,7 +44,7 @@ pub struct Recording {
 /// A fault of the program.
 #[derive(Copy, Clone, Debug)]
 pub struct Fault {
-    /// Address of the access.
+    /// Address of the access, or of its page where the kernel does not tell.
     pub addr: usize,
     /// Whether it was a write.
     pub write: bool,
@@ -177,6 +177,7 @@ impl Pager {
 
     /// Serves a fault, and notes it if the program is recorded. The caller is inside.
     pub fn serve(&self, w: &mut Worker, fault: Fault) -> Outcome {
+        w.entry = self.contains(fault.addr).then_some(fault.addr as u64);
         match self.recorder() {
             Some(recorder) if !fault.protected && self.contains(fault.addr) => {
                 self.serve_recorded(w, &recorder, fault)

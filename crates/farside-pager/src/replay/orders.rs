@@ -329,8 +329,14 @@ impl Pager {
         let keep = if got == count { keep } else { 0 };
         match self.store.begin_read(first, got as u32) {
             Ok(ticket) => {
-                let flight =
-                    Flight { ticket, frames, keep: Some(keep), purpose: Purpose::NONE, held: None };
+                let flight = Flight {
+                    ticket,
+                    frames,
+                    keep: Some(keep),
+                    purpose: Purpose::NONE,
+                    walk: None,
+                    held: None,
+                };
                 if self.store.is_instant() {
                     self.complete(w, flight)?
                 } else {

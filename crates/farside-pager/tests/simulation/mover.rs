@@ -79,7 +79,7 @@ impl SimStore {
             let content = self.content(page).expect("what is ordered is stored");
             let address = ordered.address + i as usize * PAGE;
             let mut tries = 0;
-            while let Err(partial) = self.space.copy_in(address, &content, protect) {
+            while let Err(partial) = self.space.copy_in(address, &content, protect, true) {
                 tries += 1;
                 if partial.errno != libc::EAGAIN || tries > 2 {
                     return Moved { done: i, unchanged: 0 };

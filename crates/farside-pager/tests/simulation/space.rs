@@ -317,7 +317,7 @@ fn again() -> OsError {
 }
 
 impl AddressSpace for SimSpace {
-    fn copy_in(&self, dst: usize, src: &[u8], protect: bool) -> Result<(), Partial> {
+    fn copy_in(&self, dst: usize, src: &[u8], protect: bool, wake: bool) -> Result<(), Partial> {
         let count = src.len() / PAGE;
         self.enter("copy_in", dst, count as u64);
         let first = self.index(dst);
@@ -326,7 +326,9 @@ impl AddressSpace for SimSpace {
             assert!(!self.state(index).present, "page {index} is copied in, but is there already");
             self.put(index, &src[i * PAGE..(i + 1) * PAGE]);
             self.memory.borrow_mut().pages[index].guarded = protect;
-            self.scheduler.wake(|page| page == index as u64);
+            if wake {
+                self.scheduler.wake(|page| page == index as u64);
+            }
             Ok(())
         })
     }

@@ -78,6 +78,7 @@ fn build(
         table: PageTable::new(config.region).expect("there is memory for a page table"),
         policy: replacement::by_name(config.policy).expect("the policy exists"),
         prefetcher: prefetch::by_name(config.prefetcher, config.readahead).expect("it exists"),
+        pointers: None,
         space: space.clone(),
         store: Box::new(Link(Arc::clone(&store))),
         counters,

@@ -25,7 +25,7 @@ pub use pointer::{
     PointerOptions, Walk,
 };
 pub use proximity::{Proximity, ProximityOptions};
-pub use registry::{NAMES, OMNISCIENT, by_name, by_name_with_tape};
+pub use registry::{NAMES, OMNISCIENT, POINTER, by_name, by_name_with_tape};
 pub use spatial::{Spatial, SpatialOptions};
 pub use swap_cluster::SwapCluster;
 pub use tape::{Tape, TapeOptions};

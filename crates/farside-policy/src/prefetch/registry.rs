@@ -20,6 +20,10 @@ pub const NAMES: &[(&str, &str)] = &[
     ("spatial", "the next pages, more or fewer as they prove useful"),
 ];
 
+/// The same for the one that has to see what is in memory, as in a run: read-ahead by `linux`, and pointers besides.
+pub const POINTER: (&str, &str) =
+    ("pointer", "read-ahead as linux does it, and what the pages that come point to");
+
 /// The same for prefetchers that have to see every access, or what comes, as in a simulation.
 pub const OMNISCIENT: &[(&str, &str)] = &[
     ("proximity", "what followed a page the last times, and what followed that, as in PATH"),
