@@ -127,6 +127,45 @@ __attribute__((noinline)) long hands_computed(struct node *nodes, long count)
     return sum;
 }
 
+/* A table that was loaded: the hash chooses the page. */
+struct table {
+    short *slots;
+    uint64_t mask;
+};
+
+__attribute__((noinline)) long slot(struct table *table, uint64_t *key)
+{
+    return table->slots[(*key * 6364136223846793005u >> 33) & table->mask];
+}
+
+/* Variables of the program: a pointer, and an array. */
+struct node *volatile first;
+short numbers[4096];
+
+__attribute__((noinline)) long variable(void)
+{
+    return first->value;
+}
+
+__attribute__((noinline)) long fixed(void)
+{
+    return numbers[77];
+}
+
+/* Calls another function that calls in turn, and may be gone by then. */
+__attribute__((noinline)) long forwards(struct node *node)
+{
+    return called(node->next);
+}
+
+__attribute__((noinline)) long hands_to_another(struct node *nodes, long count)
+{
+    long sum = 0;
+    for (long i = 0; i < count; i++)
+        sum += forwards(&nodes[i]);
+    return sum;
+}
+
 int main(void)
 {
     return 0;

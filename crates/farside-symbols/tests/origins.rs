@@ -84,7 +84,7 @@ fn compiled_code_is_understood() {
     ] {
         let Some(path) = compiled("compiled_code_is_understood", &directory, flags) else { return };
         let program = Program::new(&path);
-        for function in ["list", "pointers", "chains", "tree", "fields"] {
+        for function in ["list", "pointers", "chains", "tree", "fields", "variable"] {
             let found = program.origin(function);
             assert_eq!(found.origin, Origin::Loaded, "{flags:?} {function}: {found:?}");
         }
@@ -94,6 +94,10 @@ fn compiled_code_is_understood() {
             assert_eq!(found.is_indexed, function == "gather", "{flags:?} {function}: {found:?}");
             assert_eq!(found.begins_loaded, function == "field", "{flags:?} {function}: {found:?}");
         }
+        let found = program.origin("slot");
+        assert_eq!((found.origin, found.begins_loaded), (Origin::Computed, true), "{flags:?}");
+        assert!(!found.advances, "{flags:?}: {found:?}");
+        assert_eq!(program.origin("fixed").origin, Origin::Computed, "{flags:?}");
         let called = program.read("called");
         assert_eq!(program.origin("called").origin, Origin::Undecided, "{flags:?}");
         for (caller, origin) in

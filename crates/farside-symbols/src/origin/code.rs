@@ -1,42 +1,41 @@
-//! The code of a function: its instructions, what may come before each of them, and its loops.
+//! The code of a function: its instructions, and what each of them writes to.
+
+use std::collections::HashSet;
 
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic,
     OpAccess, OpKind, Register,
 };
 
-/// Instructions of a function that are looked at.
-const MOST: usize = 20_000;
-
-/// Rounds in which dominators are to settle.
-const ROUNDS: usize = 32;
+use super::flow::{Flow, Loop};
 
 /// Registers in which a call returns something. Others are used after it only if the compiler knew that they keep
 /// their values.
 const RETURNED: [Register; 2] = [Register::RAX, Register::RDX];
+
+/// Instructions at the beginning of a function that set its frame up.
+const PROLOGUE: usize = 16;
 
 /// What holds a value by name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Variable {
     /// A whole register.
     Register(Register),
-    /// A place on the stack: from where the stack pointer stood at the beginning, or from the frame pointer.
-    Slot { framed: bool, offset: i64 },
+    /// So many bytes of the stack, from where the stack pointer stood at the beginning.
+    Slot { offset: i64, bytes: i64 },
     /// A place with a fixed address.
     Global(u64),
 }
 
-/// A loop: its instructions.
-#[derive(Debug, Clone)]
-pub struct Loop {
-    inside: Vec<bool>,
-    size: usize,
-}
-
-impl Loop {
-    /// Whether an instruction is in it.
-    pub fn holds(&self, index: usize) -> bool {
-        self.inside[index]
+impl Variable {
+    /// Whether what is written to one of them is part of the other.
+    fn overlaps(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Slot { offset, bytes }, Self::Slot { offset: other, bytes: others }) => {
+                offset < other + others && other < offset + bytes
+            }
+            _ => self == other,
+        }
     }
 }
 
@@ -44,39 +43,46 @@ impl Loop {
 #[derive(Debug)]
 pub struct Function {
     instructions: Vec<Instruction>,
-    before: Vec<Vec<usize>>,
+    flow: Flow,
     /// What each writes to.
     written: Vec<Vec<Variable>>,
+    /// Those that write to memory by an operand.
+    stores: Vec<usize>,
     /// Bytes by which the stack pointer is below where it was at the beginning, where that is known.
     height: Vec<Option<i64>>,
-    is_framed: bool,
-    loops: Vec<Loop>,
+    /// The same for the frame pointer, if there is one.
+    frame: Option<i64>,
+    /// Places on the stack whose address was taken, so that who is called may write to them.
+    taken: HashSet<i64>,
+    /// Those that load what does not change while a program runs.
+    constant: Vec<bool>,
 }
 
 impl Function {
-    /// Decodes code that begins at `start`.
-    pub fn new(code: &[u8], start: u64) -> Self {
+    /// Decodes code that begins at `start`, in a file in which memory at these addresses is constant. `None` if it makes
+    /// no sense.
+    pub fn new(code: &[u8], start: u64, is_constant: impl Fn(u64) -> bool) -> Option<Self> {
+        start.checked_add(code.len() as u64)?;
         let decoder = Decoder::with_ip(64, code, start, DecoderOptions::NONE);
-        let instructions: Vec<_> = decoder.into_iter().take(MOST).collect();
-        let is_framed = instructions.iter().take(16).any(|instruction| {
-            instruction.mnemonic() == Mnemonic::Mov
-                && instruction.op0_register() == Register::RBP
-                && instruction.op1_register() == Register::RSP
-        });
-        let after = successors(&instructions);
-        let mut before = vec![Vec::new(); instructions.len()];
-        for (from, nexts) in after.iter().enumerate() {
-            nexts.iter().for_each(|next| before[*next].push(from));
-        }
-        let height = heights(&instructions, &after);
-        let loops = loops(&after, &before);
-        let mut function =
-            Self { instructions, before, written: Vec::new(), height, is_framed, loops };
-        let mut factory = InstructionInfoFactory::new();
-        function.written = (0..function.instructions.len())
-            .map(|index| function.writes(index, &mut factory))
+        let instructions: Vec<_> = decoder.into_iter().collect();
+        let flow = Flow::new(&instructions)?;
+        let height = heights(&instructions, &flow);
+        let frame = frame(&instructions, &height);
+        let constant = instructions
+            .iter()
+            .map(|one| is_ip_relative(one) && is_constant(one.memory_displacement64()))
             .collect();
-        function
+        let (written, stores, taken) = (Vec::new(), Vec::new(), HashSet::new());
+        let mut function =
+            Self { instructions, flow, written, stores, height, frame, taken, constant };
+        let mut factory = InstructionInfoFactory::new();
+        for index in 0..function.instructions.len() {
+            let written = function.writes(index, &mut factory);
+            function.written.push(written);
+            let taken = function.takes(index);
+            function.taken.extend(taken);
+        }
+        Some(function)
     }
 
     /// The number of the instruction that holds an address.
@@ -91,53 +97,81 @@ impl Function {
         &self.instructions[index]
     }
 
-    /// The same, if there are so many.
-    pub fn get(&self, index: usize) -> Option<&Instruction> {
-        self.instructions.get(index)
-    }
-
     /// What may come right before an instruction.
     pub fn before(&self, index: usize) -> &[usize] {
-        &self.before[index]
+        self.flow.before(index)
     }
 
     /// The loops that an instruction is in, the smallest first.
     pub fn loops_of(&self, index: usize) -> Vec<&Loop> {
-        let mut loops: Vec<_> = self.loops.iter().filter(|one| one.holds(index)).collect();
-        loops.sort_by_key(|one| one.size);
-        loops
+        self.flow.loops_of(index)
     }
 
-    /// Whether an instruction writes to a variable.
+    /// Whether an instruction writes to a variable, or to a part of it.
     pub fn is_written(&self, index: usize, variable: Variable) -> bool {
-        self.written[index].contains(&variable)
+        let Some(written) = self.written.get(index) else { return false };
+        let by_callee = match variable {
+            Variable::Slot { offset, .. } => self.taken.contains(&offset),
+            _ => false,
+        };
+        written.iter().any(|one| one.overlaps(variable))
+            || by_callee && is_call(&self.instructions[index])
+    }
+
+    /// Whether an instruction writes to a variable as a whole.
+    pub fn is_written_whole(&self, index: usize, variable: Variable) -> bool {
+        self.written.get(index).is_some_and(|written| written.contains(&variable))
+    }
+
+    /// Instructions that write to memory.
+    pub fn stores(&self) -> &[usize] {
+        &self.stores
+    }
+
+    /// Whether an instruction loads what does not change.
+    pub fn is_constant(&self, index: usize) -> bool {
+        self.constant[index]
+    }
+
+    /// Whether the memory operand of an instruction is a place on the stack by itself.
+    pub fn is_on_stack(&self, index: usize) -> bool {
+        let instruction = &self.instructions[index];
+        self.is_stack(instruction.memory_base()) && instruction.memory_index() == Register::None
     }
 
     /// The variable that the memory operand of an instruction is, if it has a name.
     pub fn named(&self, index: usize) -> Option<Variable> {
         let instruction = &self.instructions[index];
-        let offset = instruction.memory_displacement64() as i64;
-        match (instruction.memory_base(), instruction.memory_index()) {
-            (Register::RIP, Register::None) => {
+        if instruction.memory_index() != Register::None || is_of_thread(instruction) {
+            return None;
+        }
+        match instruction.memory_base() {
+            Register::RIP | Register::None => {
                 Some(Variable::Global(instruction.memory_displacement64()))
             }
-            (Register::RSP, Register::None) => {
-                let height = self.height[index]?;
-                Some(Variable::Slot { framed: false, offset: offset - height })
+            base => {
+                let bytes = instruction.memory_size().size() as i64;
+                self.offset(index, base).map(|offset| Variable::Slot { offset, bytes })
             }
-            (Register::RBP, Register::None) if self.is_framed => {
-                Some(Variable::Slot { framed: true, offset })
-            }
-            _ => None,
         }
+    }
+
+    /// Where the memory operand of an instruction lies on the stack, if `base` is a pointer to the stack.
+    fn offset(&self, index: usize, base: Register) -> Option<i64> {
+        let below = match base {
+            Register::RSP => self.height[index]?,
+            Register::RBP => self.frame?,
+            _ => return None,
+        };
+        Some((self.instructions[index].memory_displacement64() as i64).wrapping_sub(below))
     }
 
     /// Whether a register is where the stack is.
     pub fn is_stack(&self, register: Register) -> bool {
-        register == Register::RSP || register == Register::RBP && self.is_framed
+        register == Register::RSP || register == Register::RBP && self.frame.is_some()
     }
 
-    fn writes(&self, index: usize, factory: &mut InstructionInfoFactory) -> Vec<Variable> {
+    fn writes(&mut self, index: usize, factory: &mut InstructionInfoFactory) -> Vec<Variable> {
         let instruction = &self.instructions[index];
         let is_write = |access: OpAccess| {
             matches!(
@@ -152,13 +186,37 @@ impl Function {
         let used = info.used_registers().iter().filter(|used| is_write(used.access()));
         let mut written: Vec<_> =
             used.map(|used| Variable::Register(used.register().full_register())).collect();
-        if info.used_memory().iter().any(|used| is_write(used.access())) {
-            written.extend(self.named(index).filter(|_| has_memory(instruction)));
+        let stores = info.used_memory().iter().any(|used| is_write(used.access()));
+        if stores && has_memory(instruction) {
+            written.extend(self.named(index));
+            self.stores.push(index);
+        } else if stores && instruction.mnemonic() == Mnemonic::Push {
+            let bytes = i64::from(instruction.stack_pointer_increment()).abs();
+            let offset = self.height[index].map(|height| -height - bytes);
+            written.extend(offset.map(|offset| Variable::Slot { offset, bytes }));
         }
         if is_call(instruction) {
             written.extend(RETURNED.map(Variable::Register));
         }
         written
+    }
+
+    /// The place on the stack whose address an instruction takes.
+    fn takes(&self, index: usize) -> Option<i64> {
+        let instruction = &self.instructions[index];
+        let is_stack = |register| self.is_stack(register);
+        match instruction.mnemonic() {
+            Mnemonic::Lea if self.is_on_stack(index) && !is_stack(instruction.op0_register()) => {
+                self.offset(index, instruction.memory_base())
+            }
+            Mnemonic::Mov
+                if instruction.op1_register() == Register::RSP
+                    && !is_stack(instruction.op0_register()) =>
+            {
+                self.height[index].map(|height| -height)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -167,62 +225,43 @@ pub fn has_memory(instruction: &Instruction) -> bool {
     (0..instruction.op_count()).any(|number| instruction.op_kind(number) == OpKind::Memory)
 }
 
+/// Whether it names memory of its thread, from where the thread's own memory begins.
+pub fn is_of_thread(instruction: &Instruction) -> bool {
+    matches!(instruction.memory_segment(), Register::FS | Register::GS)
+}
+
+fn is_ip_relative(instruction: &Instruction) -> bool {
+    has_memory(instruction) && instruction.is_ip_rel_memory_operand()
+}
+
 /// Whether it calls, so that what follows comes after other code.
 pub fn is_call(instruction: &Instruction) -> bool {
     matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall)
         || instruction.code() == Code::Syscall
 }
 
-/// What may follow each instruction. What nothing leads to is taken for the goals of jumps through tables.
-fn successors(instructions: &[Instruction]) -> Vec<Vec<usize>> {
-    let index_of = |address: u64| {
-        let index = instructions.partition_point(|one| one.ip() < address);
-        (instructions.get(index)?.ip() == address).then_some(index)
+/// How far the frame pointer is below where the stack pointer was at the beginning.
+fn frame(instructions: &[Instruction], height: &[Option<i64>]) -> Option<i64> {
+    let sets_up = |instruction: &Instruction| {
+        instruction.mnemonic() == Mnemonic::Mov
+            && instruction.op0_register() == Register::RBP
+            && instruction.op1_register() == Register::RSP
     };
-    let mut after = vec![Vec::new(); instructions.len()];
-    let mut reached = vec![false; instructions.len()];
-    for (index, instruction) in instructions.iter().enumerate() {
-        let flow = instruction.flow_control();
-        let goes_on = !matches!(
-            flow,
-            FlowControl::UnconditionalBranch | FlowControl::IndirectBranch | FlowControl::Return
-        ) && !instruction.is_invalid()
-            && instruction.mnemonic() != Mnemonic::Ud2;
-        let next = (goes_on && index + 1 < instructions.len()).then_some(index + 1);
-        let jumps =
-            matches!(flow, FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch);
-        let target = jumps.then(|| index_of(instruction.near_branch_target())).flatten();
-        for next in next.into_iter().chain(target) {
-            reached[next] = true;
-            after[index].push(next);
-        }
-    }
-    let is_filling =
-        |index: usize| matches!(instructions[index].mnemonic(), Mnemonic::Nop | Mnemonic::Int3);
-    let goals: Vec<usize> =
-        (1..instructions.len()).filter(|index| !reached[*index] && !is_filling(*index)).collect();
-    for (index, instruction) in instructions.iter().enumerate() {
-        if instruction.flow_control() == FlowControl::IndirectBranch {
-            after[index].extend(&goals);
-        }
-    }
-    after
+    height[instructions.iter().take(PROLOGUE).position(sets_up)?]
 }
 
 /// How far the stack pointer is below where it was at the beginning, before each instruction.
-fn heights(instructions: &[Instruction], after: &[Vec<usize>]) -> Vec<Option<i64>> {
-    let mut heights: Vec<Option<i64>> = vec![None; instructions.len()];
-    let mut open = Vec::new();
-    if let Some(first) = heights.first_mut() {
-        *first = Some(0);
-        open.push(0);
-    }
+fn heights(instructions: &[Instruction], flow: &Flow) -> Vec<Option<i64>> {
+    let mut heights: Vec<Option<i64>> = vec![None; instructions.len() + 1];
+    heights[0] = Some(0);
+    let mut open = vec![0];
     while let Some(index) = open.pop() {
-        let instruction = &instructions[index];
-        let Some(height) = heights[index].and_then(|height| below(instruction, height)) else {
-            continue;
+        let after = match instructions.get(index) {
+            Some(instruction) => heights[index].and_then(|height| below(instruction, height)),
+            None => heights[index],
         };
-        for next in &after[index] {
+        let Some(height) = after else { continue };
+        for next in flow.after(index) {
             if heights[*next].is_none() {
                 heights[*next] = Some(height);
                 open.push(*next);
@@ -236,15 +275,16 @@ fn heights(instructions: &[Instruction], after: &[Vec<usize>]) -> Vec<Option<i64
 fn below(instruction: &Instruction, height: i64) -> Option<i64> {
     let is_stack =
         instruction.op0_kind() == OpKind::Register && instruction.op0_register() == Register::RSP;
-    let constant = || instruction.immediate(1) as i64;
-    let is_constant = instruction.op_count() == 2
-        && !matches!(instruction.op1_kind(), OpKind::Register | OpKind::Memory);
+    let constant = || instruction.try_immediate(1).ok().map(|number| number as i64);
     match instruction.mnemonic() {
-        Mnemonic::Add if is_stack => is_constant.then(|| height - constant()),
-        Mnemonic::Sub if is_stack => is_constant.then(|| height + constant()),
-        Mnemonic::Lea if is_stack => (instruction.memory_base() == Register::RSP
-            && instruction.memory_index() == Register::None)
-            .then(|| height - instruction.memory_displacement64() as i64),
+        Mnemonic::Add if is_stack => height.checked_sub(constant()?),
+        Mnemonic::Sub if is_stack => height.checked_add(constant()?),
+        Mnemonic::Lea if is_stack => {
+            let is_near = instruction.memory_base() == Register::RSP
+                && instruction.memory_index() == Register::None;
+            let offset = instruction.memory_displacement64() as i64;
+            is_near.then(|| height.checked_sub(offset)).flatten()
+        }
         Mnemonic::Cmp | Mnemonic::Test => Some(height),
         Mnemonic::Push => Some(height - i64::from(instruction.stack_pointer_increment())),
         Mnemonic::Pop if !is_stack => {
@@ -255,96 +295,4 @@ fn below(instruction: &Instruction, height: i64) -> Option<i64> {
         // The one who is called returns.
         _ => Some(height),
     }
-}
-
-/// The natural loops.
-fn loops(after: &[Vec<usize>], before: &[Vec<usize>]) -> Vec<Loop> {
-    let (order, number) = ordered(after);
-    let dominators = dominators(&order, &number, before);
-    let dominates = |top: usize, mut index: usize| {
-        while number[index] > number[top] {
-            index = dominators[index];
-        }
-        index == top
-    };
-    let mut heads: Vec<(usize, Vec<usize>)> = Vec::new();
-    for &from in &order {
-        for &to in after[from].iter().filter(|to| dominates(**to, from)) {
-            match heads.iter_mut().find(|(head, _)| *head == to) {
-                Some((_, ends)) => ends.push(from),
-                None => heads.push((to, vec![from])),
-            }
-        }
-    }
-    heads
-        .into_iter()
-        .map(|(head, mut open)| {
-            let mut inside = vec![false; after.len()];
-            inside[head] = true;
-            let mut size = 1;
-            while let Some(index) = open.pop() {
-                if !std::mem::replace(&mut inside[index], true) {
-                    size += 1;
-                    open.extend(before[index].iter().filter(|one| number[**one] != usize::MAX));
-                }
-            }
-            Loop { inside, size }
-        })
-        .collect()
-}
-
-/// What can be reached from the first instruction, each before what follows only through it; and the number of each in
-/// this order.
-fn ordered(after: &[Vec<usize>]) -> (Vec<usize>, Vec<usize>) {
-    let mut number = vec![usize::MAX; after.len()];
-    let (mut order, mut seen) = (Vec::new(), vec![false; after.len()]);
-    let mut open: Vec<(usize, usize)> = Vec::new();
-    if !after.is_empty() {
-        open.push((0, 0));
-        seen[0] = true;
-    }
-    while let Some((index, next)) = open.pop() {
-        match after[index].get(next) {
-            Some(&to) => {
-                open.push((index, next + 1));
-                if !std::mem::replace(&mut seen[to], true) {
-                    open.push((to, 0));
-                }
-            }
-            None => order.push(index),
-        }
-    }
-    order.reverse();
-    order.iter().enumerate().for_each(|(place, index)| number[*index] = place);
-    (order, number)
-}
-
-/// The closest instruction that is on all ways to each (Cooper, Harvey and Kennedy).
-fn dominators(order: &[usize], number: &[usize], before: &[Vec<usize>]) -> Vec<usize> {
-    let mut dominators = vec![usize::MAX; number.len()];
-    let Some((&first, rest)) = order.split_first() else { return dominators };
-    dominators[first] = first;
-    for _ in 0..ROUNDS {
-        let mut changed = false;
-        for &index in rest {
-            let known = before[index].iter().copied().filter(|one| dominators[*one] != usize::MAX);
-            let common = known.reduce(|mut a, mut b| {
-                while a != b {
-                    match number[a] > number[b] {
-                        true => a = dominators[a],
-                        false => b = dominators[b],
-                    }
-                }
-                a
-            });
-            if let Some(common) = common.filter(|common| dominators[index] != *common) {
-                dominators[index] = common;
-                changed = true;
-            }
-        }
-        if !changed {
-            break;
-        }
-    }
-    dominators
 }

@@ -25,6 +25,8 @@ pub enum Verdict {
     All(Class),
     /// What goes through arrays whose beginnings were loaded: pointer-based where it begins.
     Beginnings,
+    /// What adds an index to a pointer that was loaded: pointer-based where it stays near.
+    Nearness,
 }
 
 impl Verdict {
@@ -35,6 +37,7 @@ impl Verdict {
             // What was loaded is not the address.
             Origin::Loaded if most(moves.away) => Self::All(Class::Undecided),
             Origin::Loaded => Self::All(Class::Pointer),
+            Origin::Computed if code.is_based => Self::Nearness,
             Origin::Computed if !code.advances => Self::All(Class::Other),
             Origin::Computed if code.begins_loaded => Self::Beginnings,
             // It does not go on evenly.
@@ -48,9 +51,11 @@ impl Verdict {
     pub fn class(self, moved: Move) -> Class {
         match (self, moved) {
             (Self::All(class), _) => class,
+            (_, Move::Unknown) => Class::Undecided,
             (Self::Beginnings, Move::Afresh) => Class::Pointer,
-            (Self::Beginnings, Move::Unknown) => Class::Undecided,
             (Self::Beginnings, Move::Away | Move::Along) => Class::Other,
+            (Self::Nearness, Move::Afresh | Move::Along) => Class::Pointer,
+            (Self::Nearness, Move::Away) => Class::Other,
         }
     }
 }
@@ -106,6 +111,12 @@ impl Counts {
                 (counts.pointer, counts.other) = (afresh, away + along);
                 counts.undecided = faults - afresh - away - along;
                 (counts.named, counts.agreed) = (afresh, away + along + afresh);
+            }
+            Verdict::Nearness => {
+                (counts.pointer, counts.other) = (along + afresh, away);
+                counts.undecided = faults - afresh - away - along;
+                counts.indexed = if code.is_indexed { away } else { 0.0 };
+                (counts.named, counts.agreed) = (along + afresh, away + afresh);
             }
         }
         counts
@@ -167,7 +178,7 @@ mod tests {
     use super::*;
 
     fn code(origin: Origin, begins_loaded: bool, advances: bool) -> Derivation {
-        Derivation { origin, begins_loaded, is_indexed: false, advances }
+        Derivation { origin, begins_loaded, advances, ..Derivation::UNDECIDED }
     }
 
     fn moves(away: u64, along: u64, afresh: u64) -> Moves {
@@ -196,5 +207,14 @@ mod tests {
         let classes = [Move::Afresh, Move::Along, Move::Away, Move::Unknown]
             .map(|moved| verdict.class(moved));
         assert_eq!(classes, [Class::Pointer, Class::Other, Class::Other, Class::Undecided]);
+    }
+
+    #[test]
+    fn a_small_index_leaves_the_page_to_the_pointer() {
+        let code = Derivation { is_based: true, ..code(Origin::Computed, true, false) };
+        let verdict = Verdict::of(code, &moves(5, 1, 4));
+        let classes = [Move::Afresh, Move::Along, Move::Away, Move::Unknown]
+            .map(|moved| verdict.class(moved));
+        assert_eq!(classes, [Class::Pointer, Class::Pointer, Class::Other, Class::Undecided]);
     }
 }
