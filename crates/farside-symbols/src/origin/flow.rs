@@ -92,7 +92,21 @@ fn successors(instructions: &[Instruction]) -> Vec<Vec<usize>> {
     let is_filling =
         |index: usize| matches!(instructions[index].mnemonic(), Mnemonic::Nop | Mnemonic::Int3);
     after[tables] = (1..tables).filter(|index| !reached[*index] && !is_filling(*index)).collect();
+    forget_filling(&mut after);
     after
+}
+
+/// Takes away the ways on from what is never executed, between the parts of a function.
+fn forget_filling(after: &mut [Vec<usize>]) {
+    let mut executed = vec![false; after.len()];
+    let mut open = vec![0, after.len() - 1];
+    while let Some(index) = open.pop() {
+        if !std::mem::replace(&mut executed[index], true) {
+            open.extend(&after[index]);
+        }
+    }
+    let filling = after.iter_mut().zip(executed).filter(|(_, executed)| !executed);
+    filling.for_each(|(nexts, _)| nexts.clear());
 }
 
 /// Whether a jump goes to where a pointer in memory says, and not an entry of a table.

@@ -111,7 +111,7 @@ impl Derivation {
             return Self { origin: Origin::Loaded, ..Self::UNDECIDED };
         }
         let advances = value.advanced && !value.computed && !value.index;
-        if value.unknown || value.is_from_caller() || value.mixed && !advances {
+        if value.unknown || value.depends_on_caller() || value.mixed && !advances {
             return Self::UNDECIDED;
         }
         let (begins_loaded, is_indexed) = (value.loaded, value.index);

@@ -31,7 +31,7 @@ impl Search {
         let loops = function.loops_of(at).into_iter().map(Some);
         for within in loops.chain([None]) {
             let value = value(&mut Slice::new(function, within)).plus(self.rest);
-            let goes_on = within.is_none() && value.is_from_caller();
+            let goes_on = within.is_none() && value.depends_on_caller();
             match &mut self.found {
                 None if value.is_fixed() => {}
                 None if goes_on => {

@@ -86,9 +86,9 @@ impl Value {
         self.loaded && self == Self { loaded: true, ..Self::FIXED }
     }
 
-    /// Whether it depends on what called the function.
-    pub fn is_from_caller(self) -> bool {
-        self.arguments | self.indices != 0
+    /// Whether what it is depends on what called the function. An index into what was loaded is one whoever chose it.
+    pub fn depends_on_caller(self) -> bool {
+        self.arguments != 0 || self.indices != 0 && !self.loaded
     }
 
     /// What takes part besides arguments.
@@ -136,12 +136,14 @@ impl Value {
         Self { mixed: both.mixed | mixed, ..both }
     }
 
-    /// What fits into less than an address.
+    /// What fits into less than an address, so that it is none, whatever it was made of.
     pub fn narrowed(self) -> Self {
         Self {
             loaded: false,
             mixed: false,
+            unknown: false,
             index: self.index | self.loaded,
+            computed: self.computed | self.unknown,
             arguments: 0,
             indices: self.indices | self.arguments,
             ..self
@@ -150,7 +152,7 @@ impl Value {
 
     /// A multiple, or a part.
     pub fn scaled(self) -> Self {
-        let computed = self.computed | self.is_cycle();
-        Self { computed, cycle: NO_CYCLE, ..self.narrowed() }
+        let narrowed = self.narrowed();
+        Self { computed: narrowed.computed | self.is_cycle(), cycle: NO_CYCLE, ..narrowed }
     }
 }
