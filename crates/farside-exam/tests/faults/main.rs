@@ -1,6 +1,7 @@
 //! Where faults come from (`farside faults`).
 
 mod pointers;
+mod study;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -6,6 +6,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use farside_policy::prefetch::{FaultKind, PrefetchPlan, by_name};
 use farside_trace::PageId;
 
+/// Pages in a list of which it does not matter whether they are used already.
+const FEW: usize = 1024;
+
 /// What a prefetcher is played with.
 #[derive(Copy, Clone, Debug)]
 pub struct Room {
@@ -58,6 +61,10 @@ pub fn foreseen(name: &str, pages: &[u64], room: Room) -> Option<Vec<bool>> {
                 asked.remove(&unused);
                 prefetcher.unused(PageId(unused));
             }
+        }
+        // Most were used.
+        if order.len() > 2 * asked.len() + FEW {
+            order.retain(|(at, page)| asked.get(page) == Some(at));
         }
     }
     Some(covered)

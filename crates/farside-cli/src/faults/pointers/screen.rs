@@ -54,8 +54,13 @@ pub fn lines(pointers: &Pointers) -> Vec<String> {
 /// The lines, and what prefetchers would have foreseen.
 pub fn summary(pointers: &Pointers) -> String {
     let mut text: String = lines(pointers).iter().map(|line| format!("  {line}\n")).collect();
-    if pointers.replayed[2] > 0 {
-        text += &format!("would have been foreseen\n{}\n", table(pointers));
+    let [.., replayed] = pointers.replayed;
+    if replayed > 0 {
+        let first = match replayed < pointers.all.all() as u64 {
+            true => format!(" of the first {}", grouped(replayed)),
+            false => String::new(),
+        };
+        text += &format!("would have been foreseen{first}\n{}\n", table(pointers));
         text += "  a prefetcher that follows pointers reads memory: what it foresees cannot be told from faults alone\n";
     }
     text
