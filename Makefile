@@ -34,7 +34,7 @@ help:
 	@echo "make test     set up, build, and check everything at reduced size"
 	@echo "make exam     the exam of real programs at full size (hours)"
 	@echo "make fuzz     every parser and the simulators for FUZZ_SECONDS each"
-	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, hints, nodes"
+	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, hints, pointers, nodes"
 	@echo "make study-eden  Eden's study of fault sites again: docs/studies/eden.md, its table and plots"
 	@echo "make study-pointers  CHERI-picking's study of pointers again: docs/studies/cheri-picking.md, its tables and plots"
 	@echo "make study-path  PATH's figures again: docs/studies/path.md, its tables and plots"
@@ -78,6 +78,7 @@ bench:
 	target/release/farside bench analysis --python target/bench-python/bin/python
 	target/release/farside bench tape
 	target/release/farside bench hints
+	target/release/farside bench pointers
 	target/release/farside bench nodes
 
 study-path:

@@ -27,6 +27,13 @@ static void scan(void)
         touch(i * 7 % PAGES);
 }
 
+// Up a few times.
+static void passes(void)
+{
+    for (long i = 0; i < 4 * PAGES; i++)
+        touch(i % PAGES);
+}
+
 // As `scan`, but beside it grows a block of which a tape of that knows nothing.
 static void strangers(void)
 {
@@ -135,7 +142,7 @@ static void child(void)
 int main(int count, char **arguments)
 {
     struct { const char *name; void (*run)(void); } patterns[] = {
-        { "scan", scan }, { "strangers", strangers }, { "columns", columns }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
+        { "scan", scan }, { "passes", passes }, { "strangers", strangers }, { "columns", columns }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
     };
     data = malloc((size_t)PAGES * PAGE + PAGE);
     data = (void *)(((uintptr_t)data + PAGE - 1) & ~(uintptr_t)(PAGE - 1));

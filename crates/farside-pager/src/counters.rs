@@ -106,6 +106,16 @@ counters! {
     prefetched_unused,
     /// Prefetched pages that were sent for because of a pointer.
     pointer_pages,
+    /// Places in pages that were looked at for pointers to follow.
+    pointer_scanned,
+    /// Pointers found there that lead to far pages, each as often as it was found.
+    pointer_candidates,
+    /// Pages of [`pointer_pages`](Self::pointer_pages) that are known to have been touched.
+    pointer_used,
+    /// Those that the program came to when they were still on their way.
+    pointer_late,
+    /// Those that left, or were freed, without a known touch although touches were watched.
+    pointer_unused,
     /// Pages brought in without a fault of their own by one fault's batch of first touches.
     populated_pages,
     /// Bytes read from the far store.

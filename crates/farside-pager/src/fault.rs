@@ -5,9 +5,8 @@ use std::ops::Range;
 use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_policy::batches::{self, BATCH, RESCUED_BESIDE};
-use farside_policy::prefetch::{FaultKind, PrefetchPlan};
+use farside_policy::prefetch::FaultKind;
 use farside_policy::replacement::{Arrival, ReplacementPolicy};
-use farside_trace::PageId;
 use farside_wire::fault_log::Answer;
 use farside_wire::hint_board::Count;
 
@@ -181,8 +180,7 @@ impl Pager {
     fn used(&self, w: &mut Worker, page: u64) -> Outcome {
         Counters::add(&self.counters.prefetched_used, 1);
         self.ahead_ended(page, Count::AheadUsed);
-        let mut plan = PrefetchPlan::new();
-        self.lock_prefetcher().fault(PageId(page), FaultKind::Used, &mut plan);
+        let plan = self.foresee_from(page, FaultKind::Used);
         if !plan.is_empty() {
             self.start_foreseen(w, &plan)?;
         }
@@ -283,11 +281,19 @@ impl Pager {
     pub(crate) fn late(&self, w: &mut Worker, page: u64) -> Outcome {
         Counters::add(&self.counters.late_hits, 1);
         w.answer = Some(Answer::Late);
-        let mut plan = PrefetchPlan::new();
-        self.lock_prefetcher().fault(PageId(page), FaultKind::Late, &mut plan);
+        let plan = self.foresee_from(page, FaultKind::Late);
+        if !plan.is_empty() {
+            self.start_foreseen(w, &plan)?;
+        }
         let walk = self.came(w, FaultKind::Late)?;
         match self.flights.take_with(page) {
-            Some(flight) => self.complete_entered(w, flight, walk),
+            Some(mut flight) => {
+                if flight.ticket.count == 1 {
+                    // It is known already that this page is used.
+                    flight.keep = Some(0);
+                }
+                self.complete_entered(w, flight, walk)
+            }
             // If it was not ordered of the node either, somebody is completing it, and wakes the waiter.
             None => self.finish_with(page).map(drop),
         }

@@ -37,10 +37,11 @@ impl Pager {
             self.counters.record_fault_ns(self.space.now_ns() - started);
             return outcome;
         }
-        let mut plan = PrefetchPlan::new();
-        if !self.is_recorded() {
-            self.lock_prefetcher().fault(PageId(page), FaultKind::Demand, &mut plan);
-        }
+        let plan = if self.is_recorded() {
+            PrefetchPlan::new()
+        } else {
+            self.foresee_from(page, FaultKind::Demand)
+        };
         let follows = plan.runs().next().is_some_and(|run| run.first.0 == page + 1);
         let outcome = if plan.is_empty() {
             self.fetch_single(w, page)
@@ -369,7 +370,7 @@ impl Pager {
             return all;
         }
         let runs = self.runs.fetch_add(1, Relaxed);
-        if all.is_empty() || count < 2 || !runs.is_multiple_of(SAMPLE_EVERY) {
+        if all.is_empty() || !runs.is_multiple_of(SAMPLE_EVERY) {
             return count..count;
         }
         let sample = all.start + (runs.wrapping_mul(ODD) >> 32) % (all.end - all.start);

@@ -27,7 +27,7 @@ pub struct Flight {
     pub purpose: Purpose,
     /// Where the program will come in, if the page was sent for because of a pointer.
     pub walk: Option<Walk>,
-    /// When it was started, if for a task, which asks for it by itself.
+    /// When it was started, if it is left for some time to a task that asks for it by itself, or to the handler of a fault.
     pub held: Option<u64>,
 }
 
@@ -54,8 +54,9 @@ impl Flights {
     /// Adds a flight.
     pub fn start(&self, flight: Flight) {
         let mut queue = self.lock();
+        // Of held ones the completer was not told.
+        let first = queue.iter().all(|flight| flight.held.is_some());
         queue.push_back(flight);
-        let first = queue.len() == 1;
         drop(queue);
         if first {
             self.poke();
@@ -83,7 +84,7 @@ impl Flights {
         self.lock().is_empty()
     }
 
-    /// Takes the oldest flight that no task will ask for soon; the taker completes it.
+    /// Takes the oldest flight that is not left to somebody else; the taker completes it.
     pub fn take_due(&self, now: u64) -> Option<Flight> {
         let mut queue = self.lock();
         let is_due = |flight: &Flight| flight.held.is_none_or(|since| now >= since + HELD_NS);
@@ -120,5 +121,32 @@ impl Flights {
     /// Waits until there is work since `seen` was read, for at most `timeout_ns`.
     pub fn wait(&self, seen: u32, timeout_ns: u64) {
         futex_wait(&self.signal, seen, Some(timeout_ns));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flight(first: u64, held: Option<u64>) -> Flight {
+        let ticket = Ticket { first, count: 1, ready_at: 0, call: 0 };
+        Flight { ticket, frames: None, keep: None, purpose: Purpose::NONE, walk: None, held }
+    }
+
+    #[test]
+    fn the_completer_is_told_of_a_flight_behind_those_that_are_held() {
+        let flights = Flights::default();
+        flights.add(flight(1, Some(100)));
+        let seen = flights.signal();
+        flights.start(flight(2, None));
+        assert_ne!(flights.signal(), seen, "nobody would complete it");
+        let seen = flights.signal();
+        flights.start(flight(3, None));
+        assert_eq!(flights.signal(), seen, "it is at work");
+        let first = |flight: Option<Flight>| flight.map(|flight| flight.ticket.first);
+        assert_eq!(first(flights.take_due(100)), Some(2));
+        assert_eq!(first(flights.take_due(100)), Some(3));
+        assert_eq!(first(flights.take_due(100)), None);
+        assert_eq!(first(flights.take_due(100 + HELD_NS)), Some(1));
     }
 }

@@ -3,7 +3,8 @@
 use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_policy::batches::BATCH;
-use farside_policy::prefetch::{Fetches, PrefetchPlan, Walk};
+use farside_policy::prefetch::{FaultKind, Fetches, PrefetchPlan, Walk};
+use farside_trace::PageId;
 
 use crate::fetch::MOVE_FROM;
 use crate::flight::Flight;
@@ -23,6 +24,16 @@ const HINTED_PAGES: u64 = 32;
 const HELD_STILL_NS: u64 = 100_000;
 
 impl Pager {
+    /// What the prefetcher foresees of a fault.
+    pub(crate) fn foresee_from(&self, page: u64, kind: FaultKind) -> PrefetchPlan {
+        let is_far = |page: PageId| {
+            page.0 < self.table.pages() && self.table.load(page.0).state() == State::Far
+        };
+        let mut plan = PrefetchPlan::new();
+        self.lock_prefetcher().fault_seeing(PageId(page), kind, &is_far, &mut plan);
+        plan
+    }
+
     /// Fetches what a fault lets foresee.
     pub(crate) fn start_foreseen(&self, w: &mut Worker, plan: &PrefetchPlan) -> Outcome {
         self.start_flights(w, plan, self.most_foreseen(), Purpose::NONE)

@@ -4,12 +4,15 @@
 //! comes in and shown what lies there; pages it names are sent for one by one, and shown to it when they arrive, so that
 //! it goes on from them while the program is still on its way.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use farside_far::FarError;
 use farside_os::memory::PAGE;
-use farside_policy::prefetch::{FaultKind, Fetch, Fetches, Memory, Place, Pointer, Walk};
+use farside_policy::prefetch::{
+    FaultKind, Fetch, Fetches, Following, Memory, Place, Pointer, Walk,
+};
 use farside_policy::replacement::Assigned;
+use farside_trace::PageId;
 
 use crate::counters::Counters;
 use crate::flight::Flight;
@@ -60,8 +63,10 @@ impl Memory for View<'_> {
             return Place::Elsewhere;
         }
         let page = self.pager.page_of(address);
-        match self.pager.table.load(page).state() {
+        let word = self.pager.table.load(page);
+        match word.state() {
             State::Far => Place::Far,
+            State::Watched if word.prefetched() => Place::Unused,
             State::Resident | State::Watched => Place::Here,
             _ if self.arrived(page).is_some() => Place::Here,
             _ => Place::Elsewhere,
@@ -90,16 +95,40 @@ impl Memory for View<'_> {
 }
 
 impl Pager {
+    /// Counts what the prefetcher did.
+    fn note_pointers(&self, pointers: &mut Pointer) {
+        let did = pointers.take_counts();
+        for (counter, n) in [
+            (&self.counters.pointer_scanned, did.scanned),
+            (&self.counters.pointer_candidates, did.candidates),
+            (&self.counters.pointer_used, did.used),
+            (&self.counters.pointer_late, did.late),
+            (&self.counters.pointer_unused, did.unused),
+        ] {
+            if n > 0 {
+                Counters::add(counter, n);
+            }
+        }
+    }
+
     fn lock_pointers(&self) -> Option<MutexGuard<'_, Pointer>> {
-        let pointers = self.pointers.as_ref()?;
-        Some(pointers.lock().unwrap_or_else(PoisonError::into_inner))
+        self.pointers.as_ref().map(|pointers| self.lock(pointers))
+    }
+
+    /// What is to be done about the pointers in a page.
+    fn following(&self, page: u64) -> Following {
+        self.lock_prefetcher().pointers(PageId(page))
     }
 
     /// The program came by a fault to where the worker's fault was. Sends for what may be sent for now; returns what the
     /// page is to be looked at with when it is here.
     pub(crate) fn came(&self, w: &mut Worker, kind: FaultKind) -> Result<Option<Walk>, FarError> {
         let Some(entry) = w.entry else { return Ok(None) };
-        if self.follows_tape() || self.is_recorded() {
+        if self.pointers.is_none()
+            || self.follows_tape()
+            || self.is_recorded()
+            || self.following(self.page_of(entry as usize)) == Following::Off
+        {
             return Ok(None);
         }
         let Some(mut pointers) = self.lock_pointers() else { return Ok(None) };
@@ -163,6 +192,8 @@ impl Pager {
             let protection = self.lock_protection();
             let mut view = View { pager: self, arrived, _policy: policy, _protection: protection };
             look(&mut pointers, &mut view, &mut fetches);
+            drop(view);
+            self.note_pointers(&mut pointers);
         }
         fetches
     }
@@ -171,10 +202,15 @@ impl Pager {
     pub(crate) fn pointer_unused(&self, page: u64) {
         if let Some(mut pointers) = self.lock_pointers() {
             pointers.unused((self.address(page) / PAGE) as u64);
+            self.note_pointers(&mut pointers);
         }
     }
 
     pub(crate) fn send_for_all(&self, w: &mut Worker, fetches: &Fetches) -> Result<bool, FarError> {
+        for page in fetches.passed() {
+            let page = self.page_of(page as usize * PAGE);
+            self.lock_prefetcher().foreseen_by_pointer(PageId(page), false);
+        }
         let mut sent = false;
         for fetch in fetches.iter() {
             sent |= self.send_for_pointer(w, fetch)?;
@@ -182,9 +218,19 @@ impl Pager {
         Ok(sent)
     }
 
-    /// Sends for one page, if there is room; says whether it did.
+    /// Sends for one page, if that is worth it and there is room; says whether it did.
     fn send_for_pointer(&self, w: &mut Worker, fetch: Fetch) -> Result<bool, FarError> {
         let page = self.page_of(fetch.walk.entry as usize);
+        let sent = self.following(page) == Following::On && self.start_walk(w, page, fetch)?;
+        self.lock_prefetcher().foreseen_by_pointer(PageId(page), sent);
+        if !sent && let Some(mut pointers) = self.lock_pointers() {
+            pointers.not_sent(&fetch);
+        }
+        Ok(sent)
+    }
+
+    /// Sends for one page, if there is room; says whether it did.
+    fn start_walk(&self, w: &mut Worker, page: u64, fetch: Fetch) -> Result<bool, FarError> {
         if w.credit > 0 {
             w.credit -= 1;
         } else if self.acquire(w, 1, 0)? == 0 {
@@ -198,9 +244,10 @@ impl Pager {
             Ok(ticket) => ticket,
             Err(error) => return self.restore_far(page, 1, error).map(|()| false),
         };
-        let keep = Some(u64::from(fetch.watch));
+        let keep = Some(u64::from(fetch.watch || self.exact_prefetch_count));
         let (walk, purpose) = (Some(fetch.walk), Purpose::NONE);
-        self.flights.add(Flight { ticket, frames: None, keep, purpose, held: None, walk });
+        let held = Some(self.space.now_ns());
+        self.flights.add(Flight { ticket, frames: None, keep, purpose, held, walk });
         Counters::add(&self.counters.pointer_pages, 1);
         Ok(true)
     }

@@ -1,5 +1,6 @@
 //! How a process under Farside is set up: the values behind the options of `farside run`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use thiserror::Error;
@@ -26,7 +27,7 @@ pub struct Settings {
     pub limit: Limit,
     /// Name of the replacement policy.
     pub replacement: String,
-    /// Name of the prefetcher.
+    /// Name of the prefetcher, and its parameters behind a colon.
     pub prefetch: String,
     /// Largest number of pages that one fault may fetch besides its own.
     pub readahead: u32,
@@ -112,7 +113,7 @@ pub struct BadSetting {
     /// What was given.
     pub value: String,
     /// What would have been accepted.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
 }
 
 impl fmt::Display for Limit {
@@ -149,7 +150,7 @@ impl Settings {
             settings.limit = parse_limit(&value).ok_or(BadSetting {
                 name: env::LOCAL,
                 value,
-                reason: "not a number of bytes or a percentage",
+                reason: "not a number of bytes or a percentage".into(),
             })?;
         }
         if let Some(value) = lookup(env::REPLACEMENT) {
@@ -162,7 +163,7 @@ impl Settings {
             settings.readahead = value.parse().ok().filter(|n| *n <= 512).ok_or(BadSetting {
                 name: env::READAHEAD,
                 value,
-                reason: "not a number of pages from 0 to 512",
+                reason: "not a number of pages from 0 to 512".into(),
             })?;
         }
         if let Some(value) = lookup(env::EXACT_PREFETCH) {
@@ -172,28 +173,33 @@ impl Settings {
             settings.move_frames = either(&value, "move", "copy").ok_or(BadSetting {
                 name: env::FRAMES,
                 value,
-                reason: "neither \"move\" nor \"copy\"",
+                reason: "neither \"move\" nor \"copy\"".into(),
             })?;
         }
         if let Some(value) = lookup(env::RECLAIM) {
             settings.evict_ahead = either(&value, "ahead", "needed").ok_or(BadSetting {
                 name: env::RECLAIM,
                 value,
-                reason: "neither \"needed\" nor \"ahead\"",
+                reason: "neither \"needed\" nor \"ahead\"".into(),
             })?;
         }
         if let Some(value) = lookup(env::RECORD) {
-            settings.record = Some(parse_recording(&value).ok_or(BadSetting {
-                name: env::RECORD,
-                value,
-                reason: "not a number of pages from 1 to 1048576, with or without \",exact\"",
-            })?);
+            settings.record =
+                Some(
+                    parse_recording(&value).ok_or(BadSetting {
+                        name: env::RECORD,
+                        value,
+                        reason:
+                            "not a number of pages from 1 to 1048576, with or without \",exact\""
+                                .into(),
+                    })?,
+                );
         }
         if let Some(value) = lookup(env::LOG_FAULTS) {
             settings.log_faults = Some(parse_log(&value).ok_or(BadSetting {
                 name: env::LOG_FAULTS,
                 value,
-                reason: "not \"1\", with or without \",instructions\" and \",hints\"",
+                reason: "not \"1\", with or without \",instructions\" and \",hints\"".into(),
             })?);
         }
         Ok(settings)

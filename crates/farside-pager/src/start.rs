@@ -1,5 +1,6 @@
 //! Starting the pager of a process.
 
+use std::borrow::Cow;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use farside_os::memory::{PAGE, reserve};
 use farside_os::space::{AddressSpace, KernelSpace};
 use farside_os::userfault::{Userfault, feature};
 use farside_os::{OsError, thread};
-use farside_policy::prefetch::{Conservative, Pointer, PointerOptions};
-use farside_policy::{prefetch, replacement};
+use farside_policy::prefetch::{BadChoice, Choice, Conservative, Pointer};
+use farside_policy::replacement;
 use farside_wire::hint_board::HintBoard;
 use farside_wire::pool::MAX_PAGES;
 use farside_wire::queue::Sender;
@@ -138,20 +139,24 @@ pub fn start(
     tape: Option<OwnedFd>,
     hooks: Hooks,
 ) -> Result<&'static Service, StartError> {
-    let unknown = |name, value: &str, reason| BadSetting { name, value: value.into(), reason };
+    let unknown = |name, value: &str, reason: Cow<'static, str>| BadSetting {
+        name,
+        value: value.into(),
+        reason,
+    };
     let policy = replacement::by_name(&settings.replacement)
-        .ok_or_else(|| unknown(env::REPLACEMENT, &settings.replacement, "no such policy"))?;
-    let points = settings.prefetch == prefetch::POINTER.0;
-    let sequential = if points { "linux" } else { &settings.prefetch };
-    let prefetcher = prefetch::by_name(sequential, settings.readahead)
-        .ok_or_else(|| unknown(env::PREFETCH, &settings.prefetch, "no such prefetcher"))?;
+        .ok_or_else(|| unknown(env::REPLACEMENT, &settings.replacement, "no such policy".into()))?;
+    let choice: Choice = (settings.prefetch.parse()).map_err(|bad: BadChoice| {
+        unknown(env::PREFETCH, &settings.prefetch, bad.to_string().into())
+    })?;
+    let prefetcher = choice.prefetcher(settings.readahead);
     let mut features = feature::WRITE_PROTECT | feature::EVENT_FORK | feature::THREAD_ID;
     let offered = Userfault::offered_features()?;
     if settings.move_frames {
         features |= offered & feature::MOVE;
     }
-    let follows = points && offered & feature::EXACT_ADDRESS != 0;
-    if follows {
+    let follow = choice.pointers.filter(|_| offered & feature::EXACT_ADDRESS != 0);
+    if follow.is_some() {
         features |= feature::EXACT_ADDRESS;
     }
     let space = Arc::new(KernelSpace::new(Userfault::open(features)?));
@@ -168,9 +173,9 @@ pub fn start(
         table: PageTable::new(pages)?,
         policy,
         prefetcher,
-        pointers: follows.then(|| {
+        pointers: follow.map(|options| {
             let (first, len) = (base as u64, pages * PAGE as u64);
-            Pointer::new(PointerOptions::default(), Box::new(Conservative { first, len }))
+            Pointer::new(options, Box::new(Conservative { first, len }))
         }),
         space: Arc::clone(&space) as Arc<dyn AddressSpace>,
         store: store(pages)?,

@@ -100,6 +100,21 @@ fn unseen_uses_are_inferred_from_the_next_fault() {
 }
 
 #[test]
+fn a_use_tells_of_those_before_it() {
+    let (mut inferring, mut seeing) = (leap(true), leap(false));
+    for page in [0, 7, 14, 21] {
+        assert_eq!(demand(&mut inferring, page), demand(&mut seeing, page));
+    }
+    let mut page = 21;
+    for (window, seen) in [(1, 1), (2, 2), (4, 1), (8, 5), (8, 8), (8, 3)] {
+        (1..=window).for_each(|steps| used(&mut seeing, page + 7 * steps));
+        used(&mut inferring, page + 7 * seen);
+        page += 7 * (window + 1);
+        assert_eq!(demand(&mut inferring, page), demand(&mut seeing, page), "{page}");
+    }
+}
+
+#[test]
 fn a_page_that_faults_again_and_again_is_no_stride() {
     let mut leap = leap(true);
     for _ in 0..20 {

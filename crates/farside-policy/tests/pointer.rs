@@ -216,8 +216,9 @@ proptest! {
         count in 1..20u32,
         depth in 0..40u32,
         least_percent in 0..100u32,
+        (before, behind) in (0..600u32, 0..600u32),
     ) {
-        let options = PointerOptions { count, depth, least_percent };
+        let options = PointerOptions { count, depth, before, behind, least_percent };
         let mut program = Program::new(64, capacity, options);
         for page in 0..64 {
             program.set(BASE + page * PAGE, 0);

@@ -15,6 +15,7 @@ mod mechanisms;
 mod network;
 mod nodes;
 mod paging;
+mod pointers;
 mod programs;
 mod progress;
 mod rawfault;
@@ -74,6 +75,8 @@ enum What {
     Tape(tape::TapeArgs),
     /// Hints: what they cost, and four programs with and without them, beside the kernel's own swap
     Hints(hints::HintsArgs),
+    /// Following pointers beside the other prefetchers: what it covers, and what it gains
+    Pointers(pointers::PointersArgs),
     /// Memory nodes across TCP on this machine, beside raw exchanges and the kernel's own swap
     Nodes(nodes::NodesArgs),
     /// Two real programs: plain, on far memory, and on the kernel's swap
@@ -110,7 +113,7 @@ impl Failure {
     }
 }
 
-/// Runs the chosen benchmark and prints its rows; the exit code is 0 when it could be carried out,
+/// Runs the chosen benchmark and prints its rows; the exit code is 0 when all of it could be carried out,
 /// whether or not its goals are met.
 pub fn run(args: BenchArgs) -> ExitCode {
     let BenchArgs { what, shared } = args;
@@ -121,6 +124,7 @@ pub fn run(args: BenchArgs) -> ExitCode {
         What::Analysis(own) => analysis::run(&own, &shared, &progress),
         What::Tape(own) => tape::run(&own, &shared, &progress),
         What::Hints(own) => hints::run(&own, &shared, &progress),
+        What::Pointers(own) => pointers::run(&own, &shared, &progress),
         What::Nodes(own) => nodes::run(&own, &shared, &progress),
         What::Demo(own) => return finish(demo::run(&own, &shared, &progress)),
         What::Reckon(own) => return finish(analysis::reckon::run(&own)),
@@ -132,7 +136,10 @@ pub fn run(args: BenchArgs) -> ExitCode {
         What::Janitor(own) => return finish(janitor::run(&own)),
     };
     progress.finish();
-    finish(rows.map(|rows| if shared.json { row::json(&rows) } else { row::table(&rows) }))
+    let has_failed = rows.as_ref().is_ok_and(|rows| rows.iter().any(Row::has_failed));
+    let code =
+        finish(rows.map(|rows| if shared.json { row::json(&rows) } else { row::table(&rows) }));
+    if has_failed { ExitCode::FAILURE } else { code }
 }
 
 /// Prints what a benchmark has to say and turns it into an exit code.

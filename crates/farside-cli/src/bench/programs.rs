@@ -202,7 +202,7 @@ fn serve(
 }
 
 /// Waits until somebody answers at `socket`.
-fn await_socket(socket: &Path) -> Result<(), Failure> {
+pub(crate) fn await_socket(socket: &Path) -> Result<(), Failure> {
     let end = Instant::now() + Duration::from_secs(30);
     while Instant::now() < end {
         if std::os::unix::net::UnixStream::connect(socket).is_ok() {

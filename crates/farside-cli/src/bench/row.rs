@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
 use serde_json::{Value, json};
 
-/// What the ratio of a row is held to. Figures are costs: less is better.
+/// What the ratio of a row is held to. Figures are costs, of which less is better, but where more is asked for.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(crate) enum Goal {
     /// The partner's figure divided by ours must reach this.
@@ -12,6 +12,10 @@ pub(crate) enum Goal {
     AtMost(f64),
     /// Our figure itself must stay below this.
     Under(f64),
+    /// Our figure itself must reach this.
+    Reaches(f64),
+    /// Our figure divided by the partner's must reach this.
+    NoLess(f64),
 }
 
 /// One line of a benchmark.
@@ -19,7 +23,7 @@ pub(crate) enum Goal {
 pub(crate) struct Row {
     /// What was done.
     pub work: String,
-    /// Our figure, in `unit`.
+    /// Our figure, in `unit`; no number if it could not be had.
     pub ours: f64,
     /// The partner's figure, in `unit`; `None` if the row has no partner.
     pub partner: Option<f64>,
@@ -30,22 +34,39 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// A row whose figure could not be had, and why.
+    pub fn failed(work: &str, unit: &'static str, goal: Option<Goal>, why: &str) -> Self {
+        let work = format!("{work}: failed: {why}");
+        Self { work, ours: f64::NAN, partner: None, unit, goal }
+    }
+
+    /// Whether its figure could not be had.
+    pub fn has_failed(&self) -> bool {
+        self.ours.is_nan()
+    }
+
     /// The ratio in the sense of the goal; without a goal ours divided by the partner's.
     pub fn ratio(&self) -> Option<f64> {
         let partner = self.partner?;
         let (over, under) = match self.goal {
             Some(Goal::Faster(_)) => (partner, self.ours),
-            Some(Goal::AtMost(_) | Goal::Under(_)) | None => (self.ours, partner),
+            _ => (self.ours, partner),
         };
         (under > 0.0).then(|| over / under)
     }
 
     /// Whether the goal is reached; `None` without a goal, or without the partner that it is about.
     pub fn met(&self) -> Option<bool> {
-        match self.goal? {
+        let goal = self.goal?;
+        if self.has_failed() {
+            return Some(false);
+        }
+        match goal {
             Goal::Faster(least) => Some(self.ratio()? >= least),
             Goal::AtMost(most) => Some(self.ratio()? <= most),
             Goal::Under(bound) => Some(self.ours < bound),
+            Goal::Reaches(bound) => Some(self.ours >= bound),
+            Goal::NoLess(least) => Some(self.ratio()? >= least),
         }
     }
 
@@ -54,6 +75,8 @@ impl Row {
             Goal::Faster(least) => format!("at least {least}x faster"),
             Goal::AtMost(most) => format!("at most {most}x"),
             Goal::Under(bound) => format!("under {bound} {}", self.unit),
+            Goal::Reaches(bound) => format!("at least {bound} {}", self.unit),
+            Goal::NoLess(least) => format!("at least {least}x"),
         })
     }
 
@@ -118,6 +141,9 @@ pub(crate) fn table(rows: &[Row]) -> String {
 
 /// A figure with about three significant digits and thousands set apart.
 pub(crate) fn figure(value: f64) -> String {
+    if value.is_nan() {
+        return "failed".into();
+    }
     if value < 10.0 {
         return format!("{value:.2}");
     }
@@ -159,6 +185,28 @@ mod tests {
         let bound = Some(Goal::Under(3.0));
         let row = |ours| Row { partner: None, goal: bound, ..row(ours, 0.0, Goal::AtMost(1.0)) };
         assert_eq!([2.9, 3.0].map(|ours| row(ours).met()), [Some(true), Some(false)]);
+    }
+
+    #[test]
+    fn where_more_is_better_a_goal_is_met_from_its_bound_on() {
+        let row = |ours, goal| row(ours, 50.0, goal).met();
+        assert_eq!(
+            [95.0, 94.9].map(|ours| row(ours, Goal::Reaches(95.0))),
+            [Some(true), Some(false)]
+        );
+        assert_eq!(
+            [50.0, 49.9].map(|ours| row(ours, Goal::NoLess(1.0))),
+            [Some(true), Some(false)]
+        );
+    }
+
+    #[test]
+    fn what_failed_misses_its_goal_and_says_why() {
+        let row = Row::failed("w", "s", Some(Goal::AtMost(1.0)), "no reason");
+        assert_eq!((row.has_failed(), row.met()), (true, Some(false)));
+        let value: Value = serde_json::from_str(&json(&[row])).expect("valid JSON");
+        assert!(value[0]["ours"].is_null() && value[0]["met"] == false);
+        assert_eq!(value[0]["work"], "w: failed: no reason");
     }
 
     #[test]

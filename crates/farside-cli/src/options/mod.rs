@@ -9,6 +9,7 @@ use farside_far::remote::MOST_NODES;
 use farside_far::{FarUrl, FileUrl, NodesUrl, RedisUrl};
 use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
 use farside_pager::{LogFaults, Recording};
+use farside_policy::prefetch::Choice;
 use farside_policy::{prefetch, replacement};
 use farside_wire::transport::Files;
 
@@ -110,7 +111,7 @@ impl Options {
                 replacement::NAMES,
                 defaults.replacement,
             )?,
-            prefetch: name(layer.prefetch.as_ref(), &prefetchers(), defaults.prefetch)?,
+            prefetch: prefetcher(layer.prefetch.as_ref(), defaults.prefetch)?,
             exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
             move_frames: either(layer.frames.as_ref(), "move", "copy")?,
             evict_ahead: !either(layer.reclaim.as_ref(), "needed", "ahead")?,
@@ -206,6 +207,12 @@ fn name(given: Option<&Given>, known: &[(&str, &str)], default: String) -> Resul
     }
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     Err(given.refuse(format!("no such name; there are: {}", names.join(", "))))
+}
+
+/// A prefetcher with its parameters.
+fn prefetcher(given: Option<&Given>, default: String) -> Result<String, Failure> {
+    let Some(given) = given else { return Ok(default) };
+    given.text.parse().map(|_: Choice| given.text.clone()).map_err(|bad| given.refuse(bad))
 }
 
 /// The prefetchers that work in a run.

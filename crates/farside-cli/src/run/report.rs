@@ -131,7 +131,7 @@ impl Report {
             "farside: {}: {:.2} s, {processes}, {how}\n\
              farside: {}; peak resident {} of a peak footprint of {}\n\
              farside: {} demand faults{median}, {} late hits; {} prefetched ({} used, {} unused)\n\
-             farside: fetched {}, written back {}\n{}{}",
+             farside: fetched {}, written back {}\n{}{}{}",
             self.program,
             self.elapsed_seconds,
             self.limit.describe(self.counter("limit_bytes")),
@@ -144,8 +144,25 @@ impl Report {
             count("prefetched_unused"),
             bytes("fetched_bytes"),
             bytes("written_bytes"),
+            self.pointers(),
             self.hints(),
             self.tape.as_ref().map(Following::summary).unwrap_or_default(),
+        )
+    }
+
+    /// What came of following pointers, if any were followed.
+    fn pointers(&self) -> String {
+        let count = |name: &str| grouped(self.counter(name));
+        if self.counter("pointer_pages") == 0 {
+            return String::new();
+        }
+        format!(
+            "farside: {} places looked at for pointers; {} pages came for them ({} used, {} late, {} unused)\n",
+            count("pointer_scanned"),
+            count("pointer_pages"),
+            count("pointer_used"),
+            count("pointer_late"),
+            count("pointer_unused"),
         )
     }
 

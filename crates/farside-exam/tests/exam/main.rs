@@ -1,6 +1,7 @@
 //! The exam, one module per program. One executable, because linking is the slow part.
 
 mod bad_days;
+mod bench_pointers;
 mod gcc;
 mod git;
 mod heap;
@@ -13,5 +14,6 @@ mod python;
 mod redis;
 mod sort;
 mod sqlite;
+mod streams;
 mod unmanaged;
 mod xz;

@@ -1,4 +1,4 @@
-//! Programs that follow pointers, with `--prefetch pointer`: the same output, and hardly a page that nobody foresaw.
+//! Programs that follow pointers, with pointers followed: the same output, and hardly a page that nobody foresaw.
 
 use std::process::Command;
 
@@ -8,14 +8,14 @@ use serde_json::Value;
 /// Nodes of each list, one on a page.
 const NODES: u64 = 4000;
 
-/// Insists that a run prints what a plain one does, within its limit; returns its demand faults, and the pages that were
-/// sent for because of pointers.
-fn run(threads: &str, options: &[&str]) -> (u64, u64) {
+/// Insists that a run prints what a plain one does, within its limit; returns its demand faults, the pages that were
+/// sent for because of pointers, and those prefetched that are known to have been used.
+fn run(threads: &str, prefetch: &str, options: &[&str]) -> (u64, u64, u64) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let program = compile(directory.path(), "pointers.c", &["-O2", "-pthread"]);
     let stats = directory.path().join("stats.json");
     let mut command = Command::new(farside());
-    command.args(["run", "--quiet", "--local", "8M", "--prefetch", "pointer", "--stats"]);
+    command.args(["run", "--quiet", "--local", "8M", "--prefetch", prefetch, "--stats"]);
     command.arg(&stats).args(options).arg("--").arg(&program);
     let far = command.args([&NODES.to_string(), threads]).output().expect("farside starts");
     let plain = Command::new(&program).args([&NODES.to_string(), threads]).output();
@@ -26,7 +26,11 @@ fn run(threads: &str, options: &[&str]) -> (u64, u64) {
     let stats: Value = serde_json::from_str(&text).expect("JSON");
     let count = |name: &str| stats["counters"][name].as_u64().expect("a counter");
     assert!(count("resident_peak_bytes") <= count("limit_bytes"), "{text}");
-    (count("demand_faults"), count("pointer_pages"))
+    let sent = count("pointer_pages");
+    assert!(sent <= count("pointer_candidates"), "{text}");
+    let ended = count("pointer_used") + count("pointer_late") + count("pointer_unused");
+    assert!(sent == 0 || (1..=sent).contains(&ended), "{text}");
+    (count("demand_faults"), sent, count("prefetched_used"))
 }
 
 #[test]
@@ -35,9 +39,11 @@ fn a_list_is_followed_ahead_of_the_program() {
         return;
     }
     for far in ["embedded:", "embedded:latency=5us,bandwidth=25gbit"] {
-        let (demand, sent) = run("1", &["--far", far]);
-        assert!(sent > NODES, "{far}: {sent} pages sent for because of pointers");
-        assert!(demand < NODES / 4, "{far}: {demand} demand faults");
+        for prefetch in ["pointer", "pointer:depth=128,before=0,behind=64", "adaptive"] {
+            let (demand, sent, _) = run("1", prefetch, &["--far", far]);
+            assert!(sent > NODES, "{far}, {prefetch}: {sent} pages sent for because of pointers");
+            assert!(demand < NODES / 4, "{far}, {prefetch}: {demand} demand faults");
+        }
     }
 }
 
@@ -47,6 +53,16 @@ fn lists_of_several_threads_keep_every_byte() {
         return;
     }
     for options in [&["--exact-prefetch-count"][..], &["--far", "embedded:latency=5us"], &[]] {
-        run("3", options);
+        run("3", "pointer", options);
+        run("3", "adaptive", options);
     }
+}
+
+#[test]
+fn pages_sent_for_because_of_pointers_are_counted_exactly() {
+    if !has_program("pages_sent_for_because_of_pointers_are_counted_exactly", "gcc", "gcc") {
+        return;
+    }
+    let (_, sent, used) = run("1", "pointer", &["--exact-prefetch-count"]);
+    assert!(used > sent / 2, "{used} of {sent} pages are known to have been used");
 }

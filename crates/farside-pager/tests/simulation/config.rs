@@ -5,6 +5,9 @@ use crate::random::Random;
 /// Added to a seed: the program gives hints. Other seeds mean what they meant before there were any.
 pub const HINTING: u64 = 1 << 62;
 
+/// Seeds with this bit fill pages with pointers, and follow them.
+pub const POINTING: u64 = 1 << 60;
+
 /// Seeds with this bit have somebody who evicts ahead.
 pub const EVICTING: u64 = 1 << 61;
 
@@ -60,6 +63,8 @@ pub struct Config {
     pub sequential: u64,
     /// Likelihood that it otherwise uses the page that was used last by any thread.
     pub together: u64,
+    /// Likelihood that it goes where the page that it read last points to; 0 if pages hold no pointers.
+    pub follow: u64,
     pub mix: Mix,
     pub tag_seed: u64,
 }
@@ -128,6 +133,15 @@ impl Mix {
 }
 
 impl Config {
+    /// The program follows pointers, and so does the prefetcher.
+    pub fn point(&mut self, seed: u64) {
+        let choice = seed >> 10;
+        self.prefetcher =
+            ["pointer", "pointer:count=16,depth=2", "adaptive", "adaptive:depth=256,confidence=1"]
+                [choice as usize & 3];
+        self.follow = [300, 800, 950, 1000][choice as usize >> 2 & 3];
+    }
+
     pub fn drawn(r: &mut Random) -> Self {
         let region = r.pick(&[64, 64, 96, 128, 256, 1040]);
         Self {
@@ -162,6 +176,7 @@ impl Config {
             duplicate: r.pick(&[0, 50, 300]),
             sequential: r.pick(&[0, 300, 800]),
             together: r.pick(&[0, 300, 600]),
+            follow: 0,
             mix: Mix::drawn(r),
             tag_seed: r.next(),
         }

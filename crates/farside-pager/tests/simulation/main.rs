@@ -97,11 +97,13 @@ fn no_interleaving_loses_a_page() {
     let mut count = 0;
     let mut totals = BTreeMap::new();
     while most.map_or(begun.elapsed() < BUDGET, |most| count < most) {
-        // Two of three follow a tape, half of them give hints, and two of five evict ahead.
+        // Two of three follow a tape, half of them give hints, two of five evict ahead, and three of seven follow pointers.
         let on_tape = if count % 3 == 0 { 0 } else { tape::ON_TAPE };
         let hinting = if count % 4 < 2 { 0 } else { config::HINTING };
         let evicting = if count % 5 < 3 { 0 } else { config::EVICTING };
-        let seed = start.wrapping_add(count) % config::EVICTING + on_tape + hinting + evicting;
+        let pointing = if count % 7 < 4 { 0 } else { config::POINTING };
+        let chance = start.wrapping_add(count) % config::POINTING;
+        let seed = chance + on_tape + hinting + evicting + pointing;
         let counted = run(arena, seed, SHOWN);
         for (name, value) in counted.fields() {
             *totals.entry(name).or_insert(0) += value;

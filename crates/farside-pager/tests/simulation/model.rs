@@ -34,6 +34,10 @@ pub struct Model {
     /// Object, and page in it, used last by whatever thread.
     pub last: Option<(usize, u64)>,
     next_version: u64,
+    /// Address of the first page, if versions are pointers.
+    pointing: Option<u64>,
+    /// Pointers to each page so far.
+    pointers: Vec<u64>,
     /// Counts writes and discards.
     moment: u64,
 }
@@ -57,8 +61,11 @@ pub fn fill(content: &mut [u8], version: u64) {
 }
 
 impl Model {
-    pub fn new(pages: u64) -> Self {
+    /// `pages` untouched pages, to be filled with pointers if the address of the first is given.
+    pub fn new(pages: u64, pointing: Option<u64>) -> Self {
         Self {
+            pointing,
+            pointers: vec![0; pages as usize],
             pages: vec![Expected::default(); pages as usize],
             objects: vec![],
             last: None,
@@ -70,7 +77,20 @@ impl Model {
     /// A version nothing was filled with yet.
     pub fn fresh_version(&mut self) -> u64 {
         self.next_version += 1;
-        self.next_version << 16 | 0xF
+        self.fresh_pointer().unwrap_or(self.next_version << 16 | 0xF)
+    }
+
+    /// An address in an object that no page was filled with yet.
+    fn fresh_pointer(&mut self) -> Option<u64> {
+        let base = self.pointing?;
+        let objects: Vec<&Object> = self.objects.iter().flatten().collect();
+        let chance = self.next_version.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let object = objects.get(chance as usize % objects.len().max(1))?;
+        let page = object.first + (chance >> 16) % object.count;
+        let pointers = &mut self.pointers[page as usize];
+        let word = Some(*pointers).filter(|word| *word < PAGE as u64 / 8)?;
+        *pointers += 1;
+        Some(base + page * PAGE as u64 + word * 8)
     }
 
     /// Whether the page holds zeros, as far as is known.

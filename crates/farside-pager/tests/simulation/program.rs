@@ -38,11 +38,15 @@ pub struct Program {
     random: Random,
     /// Object and page used last.
     last: Option<(usize, u64)>,
+    /// What the page that was read last holds.
+    pointer: u64,
+    /// Where in the next page the program comes.
+    offset: usize,
 }
 
 impl Program {
     pub fn new(world: Rc<World>, worker: Worker, random: Random) -> Self {
-        Self { world, worker, random, last: None }
+        Self { world, worker, random, last: None, pointer: 0, offset: 0 }
     }
 
     pub fn run(mut self) {
@@ -113,7 +117,7 @@ impl Program {
         } else {
             None
         };
-        let next = last.filter(|(index, offset)| {
+        let next = self.followed().or(last).filter(|(index, offset)| {
             let object = self.world.model.borrow().objects[*index];
             object.is_some_and(|object| !object.exclusive && *offset < object.count)
         });
@@ -130,11 +134,31 @@ impl Program {
         Some((index, self.object(index).first + offset))
     }
 
+    /// The page that the last one points to, often.
+    fn followed(&mut self) -> Option<(usize, u64)> {
+        self.offset = 0;
+        let follow = self.world.config.follow;
+        if follow == 0 || !self.random.permille(follow) {
+            return None;
+        }
+        let at = (self.pointer as usize).checked_sub(self.world.pager.base())?;
+        let (page, offset) = ((at / PAGE) as u64, at % PAGE);
+        let holds = |object: &Option<Object>| {
+            object.is_some_and(|object| (object.first..object.first + object.count).contains(&page))
+        };
+        let model = self.world.model.borrow();
+        let index = model.objects.iter().position(holds)?;
+        self.offset = offset;
+        Some((index, page - model.objects[index]?.first))
+    }
+
     fn use_page(&mut self, operate: impl FnOnce(&mut Model, u64, &[u8])) {
         let Some((index, page)) = self.pick_page() else { return };
         let world = &self.world;
-        world.space.access(page, false, |content| {
-            world.scheduler.note("reads", page, first_word(content));
+        let pointer = &mut self.pointer;
+        world.space.access_at(page, self.offset, false, |content| {
+            *pointer = first_word(content);
+            world.scheduler.note("reads", page, *pointer);
             operate(&mut world.model.borrow_mut(), page, content);
         });
         self.change(index, |object| object.users -= 1);

@@ -44,6 +44,8 @@ pub struct PageState {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Message {
     pub page: u64,
+    /// Where in the page the program came.
+    pub offset: usize,
     pub protected: bool,
 }
 
@@ -191,6 +193,17 @@ impl SimSpace {
 
     /// One access of the program: faults until it succeeds. False if the program protected the page.
     pub fn access(&self, page: u64, write: bool, operate: impl FnOnce(&mut [u8])) -> bool {
+        self.access_at(page, 0, write, operate)
+    }
+
+    /// The same from an offset in the page on.
+    pub fn access_at(
+        &self,
+        page: u64,
+        offset: usize,
+        write: bool,
+        operate: impl FnOnce(&mut [u8]),
+    ) -> bool {
         let index = page as usize;
         loop {
             let state = self.state(index);
@@ -202,7 +215,7 @@ impl SimSpace {
             if state.present && !(write && state.guarded) {
                 break;
             }
-            let message = Message { page, protected: state.present };
+            let message = Message { page, offset, protected: state.present };
             self.scheduler.note("faults", page, u64::from(write));
             self.post(message);
             self.scheduler.wait(Wait::Page(page));

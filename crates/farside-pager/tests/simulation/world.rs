@@ -7,12 +7,13 @@ use std::sync::Arc;
 use farside_pager::counters::{Counters, Snapshot};
 use farside_pager::settings::Limit;
 use farside_pager::{Fault, PageTable, Pager, Parts, Place, Worker};
-use farside_policy::{prefetch, replacement};
+use farside_policy::prefetch::{Choice, Conservative, Pointer};
+use farside_policy::replacement;
 
 use crate::PAGE;
 use crate::arena::Arena;
 use crate::checks::{check_contents, check_frames, hold_still};
-use crate::config::{Config, EVICTING, HINTING};
+use crate::config::{Config, EVICTING, HINTING, POINTING};
 use crate::model::Model;
 use crate::program::{Program, World};
 use crate::random::Random;
@@ -38,6 +39,9 @@ pub fn run(arena: Arena, seed: u64, shown: usize) -> Result<Snapshot, String> {
         }
     }
     config.evict_ahead = seed & EVICTING != 0;
+    if seed & POINTING != 0 {
+        config.point(seed);
+    }
     let counters: &'static Counters = Box::leak(Box::default());
     let world = Rc::new(build(arena, config, counters, &mut random, seed));
     let bodies = actors(&world, arena, &mut random, seed);
@@ -71,14 +75,18 @@ fn build(
     let moves = tape::is_moved(seed);
     let store = SimStore::new(Arc::clone(&scheduler), Arc::clone(&space), config.clone(), moves);
     let store = Arc::new(store);
+    let choice: Choice = config.prefetcher.parse().expect("it exists");
     let pager = Pager::new(Parts {
         base: arena.base,
         area: arena.area(),
         area_positions: config.positions,
         table: PageTable::new(config.region).expect("there is memory for a page table"),
         policy: replacement::by_name(config.policy).expect("the policy exists"),
-        prefetcher: prefetch::by_name(config.prefetcher, config.readahead).expect("it exists"),
-        pointers: None,
+        prefetcher: choice.prefetcher(config.readahead),
+        pointers: choice.pointers.filter(|_| config.follow > 0).map(|options| {
+            let (first, len) = (arena.base as u64, config.region * PAGE as u64);
+            Pointer::new(options, Box::new(Conservative { first, len }))
+        }),
         space: space.clone(),
         store: Box::new(Link(Arc::clone(&store))),
         counters,
@@ -92,7 +100,8 @@ fn build(
         replay: (seed >= tape::ON_TAPE).then(|| tape::drawn(seed)),
         names: None,
     });
-    let model = RefCell::new(Model::new(config.region));
+    let pointing = (config.follow > 0).then_some(arena.base as u64);
+    let model = RefCell::new(Model::new(config.region, pointing));
     World { config, scheduler, space, store, pager, model }
 }
 
@@ -168,7 +177,7 @@ fn handle(world: &World, mut worker: Worker, mut random: Random) {
                 }
             };
             world.scheduler.note("serves", message.page, u64::from(message.protected));
-            let addr = world.pager.base() + message.page as usize * PAGE;
+            let addr = world.pager.base() + message.page as usize * PAGE + message.offset;
             let (protected, thread) = (message.protected, tape::thread_of(message.page));
             let fault = Fault { addr, write: protected, protected, thread };
             world.or_stop(world.pager.serve(&mut worker, fault));

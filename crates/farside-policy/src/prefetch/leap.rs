@@ -13,8 +13,9 @@ pub struct LeapOptions {
     pub splits: usize,
     /// Most pages fetched with a fault: PWsize max.
     pub most: u32,
-    /// Whether a fault right after the pages fetched last tells that all of them were used. Runs do
-    /// not see each use; without this they would find strides as wide as their own windows.
+    /// Whether a fault on one of the pages fetched last, or right after them, tells that all before it
+    /// were used. Runs do not see each use; without this they would find strides as wide as their own
+    /// windows.
     pub infer_uses: bool,
 }
 
@@ -67,10 +68,10 @@ impl AccessHistory {
         self.next = (self.next + 1) % self.size;
     }
 
-    /// The latest differences, at most `count`, latest first.
-    fn latest(&self, count: usize) -> impl Iterator<Item = i64> + '_ {
-        let count = count.min(self.deltas.len());
-        (1..=count).map(move |back| self.deltas[(self.next + self.size - back) % self.size])
+    /// The latest differences, latest first.
+    fn latest(&self) -> impl Iterator<Item = i64> + '_ {
+        let (newer, older) = self.deltas.split_at(self.next.min(self.deltas.len()));
+        newer.iter().rev().chain(older.iter().rev()).copied()
     }
 
     /// The difference that more than half of a window of latest accesses has. The window begins
@@ -78,33 +79,51 @@ impl AccessHistory {
     /// used up (algorithm 1).
     pub fn trend(&self) -> Option<i64> {
         let mut window = (self.size / self.splits).max(1);
-        while window <= self.size {
-            let candidate = majority_candidate(self.latest(window))?;
-            let count = self.latest(window).filter(|delta| *delta == candidate).count();
-            if count > window / 2 {
-                return Some(candidate);
+        let mut vote = Vote::default();
+        for (cast, delta) in (1..).zip(self.latest()) {
+            vote.cast(delta);
+            if cast == window {
+                if let Some(trend) = self.majority(window, vote) {
+                    return Some(trend);
+                }
+                window *= 2;
             }
-            window *= 2;
         }
-        None
+        // Fewer differences than the next window would hold; as long as they all count.
+        let is_full = self.deltas.len() == self.size;
+        (!is_full && window <= self.size).then(|| self.majority(window, vote))?
+    }
+
+    /// The candidate of a vote over the latest `window` differences, if more than half of these are equal to it.
+    fn majority(&self, window: usize, vote: Vote) -> Option<i64> {
+        let candidate = vote.candidate()?;
+        let count = self.latest().take(window).filter(|delta| *delta == candidate).count();
+        (count > window / 2).then_some(candidate)
     }
 }
 
-/// The only value that more than half of `values` can have (Boyer and Moore's vote).
-fn majority_candidate(values: impl Iterator<Item = i64>) -> Option<i64> {
-    let mut candidate = None;
-    let mut votes = 0_usize;
-    for value in values {
-        if votes == 0 {
-            candidate = Some(value);
+/// A vote on the only value that more than half of some values can have (Boyer and Moore).
+#[derive(Copy, Clone, Default)]
+struct Vote {
+    value: i64,
+    ahead: usize,
+}
+
+impl Vote {
+    fn cast(&mut self, value: i64) {
+        if self.ahead == 0 {
+            self.value = value;
         }
-        if candidate == Some(value) {
-            votes += 1;
+        if self.value == value {
+            self.ahead += 1;
         } else {
-            votes -= 1;
+            self.ahead -= 1;
         }
     }
-    candidate
+
+    fn candidate(self) -> Option<i64> {
+        (self.ahead > 0).then_some(self.value)
+    }
 }
 
 /// Pages asked for with one fault.
@@ -113,6 +132,8 @@ struct Window {
     base: PageId,
     stride: i64,
     pages: u32,
+    /// At which of them the program is, as far as is known; 0 at the base.
+    reached: u32,
 }
 
 impl Window {
@@ -120,6 +141,14 @@ impl Window {
     fn page(&self, strides: u32) -> Option<PageId> {
         let distance = self.stride.checked_mul(i64::from(strides))?;
         self.base.0.checked_add_signed(distance).map(PageId)
+    }
+
+    /// At how many strides from the base a page lies to which the program comes next.
+    fn strides_to(&self, page: PageId) -> Option<u32> {
+        let distance = page.0.wrapping_sub(self.base.0) as i64;
+        let strides = u32::try_from(distance.checked_div(self.stride)?).ok()?;
+        let is_next = (self.reached + 1..=self.pages + 1).contains(&strides);
+        (is_next && self.page(strides) == Some(page)).then_some(strides)
     }
 }
 
@@ -154,18 +183,21 @@ impl Leap {
         Self { options, history, trend: None, hits: 0, size: 0, fetched: None }
     }
 
-    /// Notes a demand fault; tells how far it is from the access before.
-    fn record(&mut self, page: PageId) -> Option<i64> {
+    /// Notes a fault; tells how far it is from the access before.
+    fn record(&mut self, page: PageId, kind: FaultKind) -> Option<i64> {
+        let uses = u32::from(kind != FaultKind::Demand);
         if self.options.infer_uses
-            && self.hits == 0
-            && let Some(window) = self.fetched
-            && self.history.last == Some(window.base)
-            && window.page(window.pages + 1) == Some(page)
+            && let Some(window) = &mut self.fetched
+            && self.history.last == window.page(window.reached)
+            && let Some(strides) = window.strides_to(page)
         {
-            self.hits = window.pages;
+            let used = strides.min(window.pages) - window.reached;
+            window.reached = strides;
+            self.hits = self.hits.saturating_add(used.max(uses));
             self.history.record_after_unseen(page, window.stride);
             return Some(window.stride);
         }
+        self.hits = self.hits.saturating_add(uses);
         self.history.record(page)
     }
 
@@ -186,16 +218,14 @@ impl Prefetcher for Leap {
     }
 
     fn fault(&mut self, page: PageId, kind: FaultKind, plan: &mut PrefetchPlan) {
+        let delta = self.record(page, kind);
         if kind != FaultKind::Demand {
-            self.hits = self.hits.saturating_add(1);
-            self.history.record(page);
             return;
         }
-        let delta = self.record(page);
         self.trend = self.history.trend().or(self.trend);
         let pages = self.next_size(delta.is_some() && delta == self.trend);
         let stride = self.trend.unwrap_or(0);
-        let window = Window { base: page, stride, pages };
+        let window = Window { base: page, stride, pages, reached: 0 };
         self.fetched = (stride != 0 && pages > 0).then_some(window);
         if self.fetched.is_some() {
             (1..=pages).map_while(|strides| window.page(strides)).all(|page| plan.push_page(page));

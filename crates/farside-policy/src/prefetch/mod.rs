@@ -3,6 +3,8 @@
 //! A prefetcher is a module of its own beside this one and one line in the table that [`by_name`]
 //! searches.
 
+mod adaptive;
+mod choice;
 mod fixed;
 mod leap;
 mod linux;
@@ -14,7 +16,10 @@ mod registry;
 mod spatial;
 mod swap_cluster;
 mod tape;
+mod with_pointers;
 
+pub use adaptive::Adaptive;
+pub use choice::{BadChoice, Choice};
 pub use fixed::FixedReadahead;
 pub use leap::{AccessHistory, Leap, LeapOptions};
 pub use linux::LinuxWindow;
@@ -29,6 +34,7 @@ pub use registry::{NAMES, OMNISCIENT, POINTER, by_name, by_name_with_tape};
 pub use spatial::{Spatial, SpatialOptions};
 pub use swap_cluster::SwapCluster;
 pub use tape::{Tape, TapeOptions};
+pub use with_pointers::WithPointers;
 
 use farside_trace::PageId;
 
@@ -43,6 +49,17 @@ pub enum FaultKind {
     Used,
 }
 
+/// What is to be done about the pointers in a page.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Following {
+    /// They are not looked for.
+    Off,
+    /// It is foreseen where they lead, and nothing is fetched.
+    Shadow,
+    /// What they lead to is fetched.
+    On,
+}
+
 /// Foresees page accesses.
 pub trait Prefetcher: Send {
     /// The name a user selects the prefetcher by.
@@ -50,6 +67,31 @@ pub trait Prefetcher: Send {
 
     /// `page` faulted; adds to `plan` what to fetch besides `page` itself.
     fn fault(&mut self, page: PageId, kind: FaultKind, plan: &mut PrefetchPlan);
+
+    /// The same for who can tell of a page whether it is far: only then fetching it would be of use.
+    /// `page` itself is not.
+    fn fault_seeing(
+        &mut self,
+        page: PageId,
+        kind: FaultKind,
+        is_far: &dyn Fn(PageId) -> bool,
+        plan: &mut PrefetchPlan,
+    ) {
+        let _ = is_far;
+        self.fault(page, kind, plan);
+    }
+
+    /// What is to be done about the pointers in `page`, by who follows pointers beside this
+    /// prefetcher.
+    fn pointers(&self, page: PageId) -> Following {
+        let _ = page;
+        Following::Off
+    }
+
+    /// A pointer leads to `page`, which is far, and fetched if `sent`, or was fetched ahead and is not used yet.
+    fn foreseen_by_pointer(&mut self, page: PageId, sent: bool) {
+        let _ = (page, sent);
+    }
 
     /// `page`, which is resident, was accessed without a fault. Told as far as accesses can be
     /// seen: in a simulation all of them, in a run hardly any. A fault is an access too, but told
@@ -85,6 +127,24 @@ impl<P: Prefetcher + ?Sized> Prefetcher for Box<P> {
 
     fn fault(&mut self, page: PageId, kind: FaultKind, plan: &mut PrefetchPlan) {
         (**self).fault(page, kind, plan);
+    }
+
+    fn fault_seeing(
+        &mut self,
+        page: PageId,
+        kind: FaultKind,
+        is_far: &dyn Fn(PageId) -> bool,
+        plan: &mut PrefetchPlan,
+    ) {
+        (**self).fault_seeing(page, kind, is_far, plan);
+    }
+
+    fn pointers(&self, page: PageId) -> Following {
+        (**self).pointers(page)
+    }
+
+    fn foreseen_by_pointer(&mut self, page: PageId, sent: bool) {
+        (**self).foreseen_by_pointer(page, sent);
     }
 
     fn access(&mut self, page: PageId) {

@@ -3,7 +3,7 @@
 use farside_trace::PageId;
 
 use super::{
-    FixedReadahead, Leap, LeapOptions, LinuxWindow, NoPrefetch, Prefetcher, Proximity,
+    Adaptive, FixedReadahead, Leap, LeapOptions, LinuxWindow, NoPrefetch, Prefetcher, Proximity,
     ProximityOptions, Spatial, SpatialOptions, SwapCluster, Tape, TapeOptions,
 };
 
@@ -18,6 +18,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ),
     ("leap", "along the stride that most of the latest accesses have"),
     ("spatial", "the next pages, more or fewer as they prove useful"),
+    (Adaptive::NAME, "what proves useful where: linux, leap, pointers that are followed, or none"),
 ];
 
 /// The same for the one that has to see what is in memory, as in a run: read-ahead by `linux`, and pointers besides.
@@ -47,6 +48,7 @@ pub fn by_name(name: &str, max_pages: u32) -> Option<Box<dyn Prefetcher>> {
             most: max_pages,
             ..SpatialOptions::default()
         })),
+        Adaptive::NAME => Box::new(Adaptive::new(max_pages)),
         "proximity" => Box::new(Proximity::new(ProximityOptions {
             most: max_pages,
             ..ProximityOptions::default()

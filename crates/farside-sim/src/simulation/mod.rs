@@ -267,7 +267,9 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
     /// Asks the prefetcher, and sends for what it foresees.
     fn foresee(&mut self, page: PageId, kind: FaultKind) {
         self.plan.clear();
-        self.prefetcher.fault(page, kind, &mut self.plan);
+        let residence = &self.residence;
+        let is_far = |page| matches!(residence.state(page), State::Far { .. });
+        self.prefetcher.fault_seeing(page, kind, &is_far, &mut self.plan);
         if self.plan.is_empty() {
             return;
         }

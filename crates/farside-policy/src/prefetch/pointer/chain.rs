@@ -42,7 +42,7 @@ impl Chains {
     /// later. A chain that is forgotten goes nowhere.
     pub fn step(&mut self, walk: Walk, guess: Guess, depth: u32) -> Option<u32> {
         let chain = self.get(walk.chain)?;
-        if chain.sent - chain.seen >= depth {
+        if chain.sent.saturating_sub(chain.seen) >= depth {
             if chain.parked.is_none_or(|(parked, _)| parked.confidence < walk.confidence) {
                 chain.parked = Some((walk, guess));
             }
@@ -50,6 +50,13 @@ impl Chains {
         }
         chain.sent += 1;
         Some(chain.sent)
+    }
+
+    /// The latest step of a chain was not taken after all.
+    pub fn step_back(&mut self, number: u32, step: u32) {
+        if let Some(chain) = self.get(number).filter(|chain| chain.sent == step) {
+            chain.sent -= 1;
+        }
     }
 
     /// Whether a chain has got further than that step.

@@ -64,6 +64,11 @@ impl Guesses {
         set.iter_mut().min_by_key(|known| value(known))?.replace(guess)
     }
 
+    /// The guess for a page.
+    pub fn find(&mut self, page: u64) -> Option<&mut Guess> {
+        self.set(page).iter_mut().flatten().find(|guess| guess.page == page)
+    }
+
     /// Takes out the guess for a page.
     pub fn take(&mut self, page: u64) -> Option<Guess> {
         let is_it = |guess: &mut Guess| guess.page == page;

@@ -11,13 +11,21 @@
 //! The paper takes the first pointers of a page that faulted (section 3), whatever they are for, and goes no further.
 
 mod chain;
+mod counts;
+mod fetch;
 mod guess;
 mod identify;
 mod link;
+mod memory;
 mod next;
+mod options;
 mod window;
 
+pub use counts::PointerCounts;
+pub use fetch::{Fetch, Fetches, Walk};
 pub use identify::{Conservative, Identify};
+pub use memory::{Memory, Place};
+pub use options::{MOST_FETCHES, PointerOptions};
 
 use chain::Chains;
 use guess::{Guess, Guesses};
@@ -48,114 +56,8 @@ const RECENT: u32 = 64;
 /// Places that are looked at because of one page.
 const LOOKS: usize = 64;
 
-/// Most pages that are sent for because of one.
-pub const MOST_FETCHES: usize = 16;
-
 /// How many pages a chain fetches from one that stays unmapped, to see the program come by, to the next.
 const WATCHED_SHARE: u32 = 4;
-
-/// How the prefetcher goes about it.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct PointerOptions {
-    /// Most pages that are sent for because of one, at most [`MOST_FETCHES`].
-    pub count: u32,
-    /// How many pages it may be ahead of the program.
-    pub depth: u32,
-    /// Least likelihood in per cent with which the program must use a page that is sent for.
-    pub least_percent: u32,
-}
-
-impl Default for PointerOptions {
-    fn default() -> Self {
-        Self { count: 8, depth: 32, least_percent: 40 }
-    }
-}
-
-/// Where a page is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// It can be read.
-    Here,
-    /// It has to be fetched.
-    Far,
-    /// It is on its way, or nobody's.
-    Elsewhere,
-}
-
-/// What the prefetcher sees of memory. Pages are addresses divided by 4096.
-pub trait Memory {
-    /// Where a page is.
-    fn place(&self, page: u64) -> Place;
-
-    /// Copies the words from an aligned address on, all of one page; false if they cannot be read.
-    fn read(&mut self, address: u64, into: &mut [u64]) -> bool;
-}
-
-/// A place that the program comes to, as far as is known or foreseen.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Walk {
-    /// The address at which it comes in.
-    pub entry: u64,
-    /// As what the place is reached: 0 if that is not known.
-    context: u8,
-    /// Where the pointer lies that leads there; 0 if that is not known.
-    from: u64,
-    /// How likely, in parts of 65,536.
-    confidence: u16,
-    /// The chain that it belongs to.
-    chain: u32,
-    /// Whether what lies behind has been foreseen already.
-    is_foreseen: bool,
-}
-
-/// A page to send for.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Fetch {
-    /// Where the program is to come in: with this, what follows is found when the page is here.
-    pub walk: Walk,
-    /// Whether the page is to stay unmapped, to see the program come by.
-    pub watch: bool,
-}
-
-/// What to send for, the likeliest first.
-#[derive(Clone, Debug, Default)]
-pub struct Fetches {
-    fetches: [Option<Fetch>; MOST_FETCHES],
-    len: usize,
-}
-
-impl Fetches {
-    /// All pages to send for.
-    pub fn iter(&self) -> impl Iterator<Item = Fetch> + '_ {
-        self.fetches[..self.len].iter().flatten().copied()
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    fn push(&mut self, send: Fetch) {
-        self.fetches[self.len] = Some(send);
-        self.len += 1;
-    }
-}
-
-/// What the prefetcher did.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct PointerCounts {
-    /// Places that were looked at for pointers.
-    pub scanned: u64,
-    /// Pointers to far pages that were found there by links.
-    pub candidates: u64,
-    /// Pages sent for.
-    pub sent: u64,
-}
 
 /// Learns which pointers a program follows, and follows them ahead of it.
 pub struct Pointer {
@@ -191,9 +93,9 @@ impl Pointer {
         }
     }
 
-    /// What it did so far.
-    pub fn counts(&self) -> PointerCounts {
-        self.counts
+    /// What it did since this was asked last.
+    pub fn take_counts(&mut self) -> PointerCounts {
+        std::mem::take(&mut self.counts)
     }
 
     /// The program came to a page by a fault at `address`. Returns with what the page is to be [entered](Self::enter)
@@ -216,6 +118,11 @@ impl Pointer {
             return (Walk { context, from, chain: self.chains.begin(), ..entered }, None);
         };
         self.answer(&guess, true);
+        match kind {
+            FaultKind::Used => self.counts.used += u64::from(guess.sent),
+            FaultKind::Late => self.counts.late += u64::from(guess.sent),
+            FaultKind::Demand => {}
+        }
         self.move_cursor((guess.location, guess.reached_as));
         let parked = guess.sent.then(|| self.chains.pass(guess.chain, guess.step)).flatten();
         let chain = match kind {
@@ -237,7 +144,9 @@ impl Pointer {
     /// send for.
     pub fn enter(&mut self, memory: &mut dyn Memory, walk: Walk, fetches: &mut Fetches) {
         self.counts.scanned += 1;
-        let Some(window) = Window::look(memory, walk.entry, walk.context) else { return };
+        let Some(window) = Window::look(memory, &self.options, walk.entry, walk.context) else {
+            return;
+        };
         self.newest = (self.newest + 1) % HISTORY;
         self.history[self.newest] = window;
         if !walk.is_foreseen {
@@ -250,9 +159,19 @@ impl Pointer {
         self.go_on(memory, walk, None, fetches);
     }
 
+    /// A page that was to be fetched was not sent for. Whether the program comes there is learned all the same.
+    pub fn not_sent(&mut self, fetch: &Fetch) {
+        if let Some(guess) = self.guesses.find(fetch.walk.entry / PAGE) {
+            guess.sent = false;
+            self.counts.sent = self.counts.sent.saturating_sub(1);
+            self.chains.step_back(guess.chain, guess.step);
+        }
+    }
+
     /// A page that had been sent for left unused.
     pub fn unused(&mut self, page: u64) {
         if let Some(guess) = self.guesses.take(page) {
+            self.counts.unused += u64::from(guess.sent);
             self.answer(&guess, false);
         }
     }
@@ -329,7 +248,7 @@ impl Pointer {
             let Some(walk) = todo.pop() else { break };
             let look = || {
                 self.counts.scanned += 1;
-                Window::look(memory, walk.entry, walk.context)
+                Window::look(memory, &self.options, walk.entry, walk.context)
             };
             let Some(window) = window.take().or_else(look) else { continue };
             let nexts = self.entry_links(&walk, &window);
@@ -346,7 +265,7 @@ impl Pointer {
         if walk.from == 0 || !self.links(walk.from).has(Origin::Sibling) {
             return;
         }
-        let Some(window) = Window::look(memory, walk.from, 0) else { return };
+        let Some(window) = Window::look(memory, &self.options, walk.from, 0) else { return };
         if let Some(at) = (0..HISTORY).find(|at| self.history[*at].cursor.0 == walk.from) {
             // What is around the pointer followed last is what to look at for the next one.
             let moved = self.history[at].moved_to(&window);
@@ -378,6 +297,10 @@ impl Pointer {
             }
             match memory.place(next.walk.entry / PAGE) {
                 Place::Here if likely => todo.push(next.walk),
+                Place::Unused if likely => {
+                    fetches.pass(next.walk.entry / PAGE);
+                    todo.push(next.walk);
+                }
                 Place::Far => {
                     self.counts.candidates += 1;
                     if fetches.len() < self.options.count as usize {

@@ -1,11 +1,11 @@
 //! What lay around the places at which the program came into pages.
 
-use super::{Memory, PAGE, WORD};
+use super::{Memory, PAGE, PointerOptions, WORD};
 
-/// Words before the one at which the program came in.
+/// Words before the one at which the program came in, if nothing else is said.
 pub(super) const BEFORE: u64 = 16;
 
-/// Words in a window.
+/// Most words in a window.
 pub(super) const WORDS: usize = 64;
 
 /// How far before the place that a pointer names the program may come in, in bytes.
@@ -43,11 +43,18 @@ impl Window {
         Self { entry: 0, context: 0, cursor: (0, 0), start: 0, len: 0, words: [0; WORDS] };
 
     /// Looks at what is around `entry`, as far as it lies in the same page; `None` if that cannot be seen.
-    pub fn look(memory: &mut dyn Memory, entry: u64, context: u8) -> Option<Self> {
+    pub fn look(
+        memory: &mut dyn Memory,
+        options: &PointerOptions,
+        entry: u64,
+        context: u8,
+    ) -> Option<Self> {
         let page = entry / PAGE * PAGE;
         let word = entry / WORD * WORD;
-        let start = word.saturating_sub(BEFORE * WORD).max(page);
-        let end = (start + WORDS as u64 * WORD).min(page + PAGE);
+        let start = word.saturating_sub(u64::from(options.before) / WORD * WORD).max(page);
+        // What is too near to the start of the page to look before it is looked at behind.
+        let most = u64::from(options.before / WORD as u32 + options.behind / WORD as u32);
+        let end = (start + most.min(WORDS as u64) * WORD).min(page + PAGE);
         let len = ((end - start) / WORD) as usize;
         let mut window = Self { entry, context, start, len, ..Self::EMPTY };
         memory.read(start, &mut window.words[..len]).then_some(window)

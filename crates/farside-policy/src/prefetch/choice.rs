@@ -1,0 +1,80 @@
+//! A prefetcher with its parameters, as a user names it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{
+    Adaptive, LinuxWindow, NAMES, POINTER, PointerOptions, Prefetcher, WithPointers, by_name,
+};
+
+/// A prefetcher of runs: its name, and behind a colon how pointers are followed if it follows them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    name: &'static str,
+    /// How pointers are followed; `None` if they are not.
+    pub pointers: Option<PointerOptions>,
+}
+
+/// Why a text is no [`Choice`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadChoice {
+    /// No prefetcher has that name.
+    Name,
+    /// The prefetcher has no parameters.
+    NoParameters(&'static str),
+    /// A parameter is none, or its value cannot be.
+    Parameter(String),
+}
+
+impl fmt::Display for BadChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name => write!(f, "no such name; there are: {}", names()),
+            Self::NoParameters(name) => {
+                write!(f, "{name} has no parameters; only pointer and adaptive have some")
+            }
+            Self::Parameter(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for BadChoice {}
+
+fn names() -> String {
+    let names: Vec<&str> = NAMES.iter().chain([&POINTER]).map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
+impl FromStr for Choice {
+    type Err = BadChoice;
+
+    /// Reads `NAME` or `NAME:PARAMETER=NUMBER,...`.
+    fn from_str(text: &str) -> Result<Self, BadChoice> {
+        let (given, parameters) = match text.split_once(':') {
+            Some((name, parameters)) => (name, Some(parameters)),
+            None => (text, None),
+        };
+        let known = NAMES.iter().chain([&POINTER]).find(|(name, _)| *name == given);
+        let name = known.ok_or(BadChoice::Name)?.0;
+        let follows = name == POINTER.0 || name == Adaptive::NAME;
+        let pointers = match parameters {
+            Some(_) if !follows => return Err(BadChoice::NoParameters(name)),
+            Some(parameters) => Some(parameters.parse().map_err(BadChoice::Parameter)?),
+            None => follows.then(PointerOptions::default),
+        };
+        Ok(Self { name, pointers })
+    }
+}
+
+impl Choice {
+    /// A new prefetcher of this kind that fetches at most `max_pages` pages with a fault. Pointers are followed by
+    /// whoever sees memory, as the prefetcher [says](Prefetcher::pointers).
+    pub fn prefetcher(&self, max_pages: u32) -> Box<dyn Prefetcher> {
+        let read_ahead = LinuxWindow::new(max_pages);
+        if self.name == POINTER.0 {
+            return Box::new(WithPointers::new(read_ahead));
+        }
+        // Only names that are known come here.
+        by_name(self.name, max_pages).unwrap_or_else(|| Box::new(read_ahead))
+    }
+}

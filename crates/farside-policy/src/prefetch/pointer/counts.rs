@@ -1,0 +1,18 @@
+//! What the prefetcher did.
+
+/// What was done about pointers.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct PointerCounts {
+    /// Places that were looked at for pointers.
+    pub scanned: u64,
+    /// Pointers to far pages that were found there by links.
+    pub candidates: u64,
+    /// Pages to be sent for.
+    pub sent: u64,
+    /// Those of them that were seen to be used.
+    pub used: u64,
+    /// Those that the program came to when they were still on their way.
+    pub late: u64,
+    /// Those that left without having been used, as far as is known.
+    pub unused: u64,
+}
