@@ -248,6 +248,14 @@ impl<'a> Slice<'a> {
             Mnemonic::Shl | Mnemonic::Sal | Mnemonic::Shr | Mnemonic::Sar if constant.is_some() => {
                 self.before(variable, at).scaled()
             }
+            // By as many bits as a register says.
+            Mnemonic::Shl | Mnemonic::Sal | Mnemonic::Shr | Mnemonic::Sar => {
+                self.before(variable, at).processed()
+            }
+            Mnemonic::Shlx | Mnemonic::Shrx | Mnemonic::Sarx => self.operand(at, 1).processed(),
+            Mnemonic::And => {
+                self.before(variable, at).processed().plus(self.operand(at, 1).processed())
+            }
             Mnemonic::Imul if instruction.op_count() == 3 => self.operand(at, 1).scaled(),
             Mnemonic::Imul if instruction.op_count() == 2 => {
                 let factor = self.operand(at, 1).scaled();

@@ -66,6 +66,18 @@ fn an_index_chooses_the_page_of_a_table_that_was_loaded() {
 }
 
 #[test]
+fn a_reference_that_is_shifted_is_an_index() {
+    // mov eax,[rdi]; shl rax,cl; mov rax,[rax+r12]; ret
+    let code = [0x8b, 7, 0x48, 0xd3, 0xe0, 0x4a, 0x8b, 4, 0x20, 0xc3];
+    assert_eq!(origin(&code, 5), Derivation::UNDECIDED, "what r12 holds the caller knows");
+    // The same without r12, and with rax anded with rcx.
+    let found = origin(&[0x8b, 7, 0x48, 0xd3, 0xe0, 0x48, 0x8b, 0, 0xc3], 5);
+    assert_eq!((found.origin, found.is_indexed), (Origin::Computed, true));
+    let found = origin(&[0x48, 0x8b, 7, 0x48, 0x21, 0xc8, 0x48, 0x8b, 0, 0xc3], 6);
+    assert_eq!((found.origin, found.is_indexed), (Origin::Computed, true));
+}
+
+#[test]
 fn what_a_callee_may_have_written_to_the_stack_is_not_known() {
     // 0: sub rsp,18h; 4: mov qword [rsp+8],0; d: lea rdi,[rsp+8]; 12: call; 17: mov rax,[rsp+8]; 1c: mov rax,[rax]
     let code = [

@@ -155,4 +155,9 @@ impl Value {
         let narrowed = self.narrowed();
         Self { computed: narrowed.computed | self.is_cycle(), cycle: NO_CYCLE, ..narrowed }
     }
+
+    /// The result of a computation with it: an index, whoever called the function.
+    pub fn processed(self) -> Self {
+        Self { computed: true, ..self.scaled().without_arguments() }
+    }
 }
