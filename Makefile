@@ -24,7 +24,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 PROFILE ?= release
 plugin = target/$(PROFILE)/farside-pagetrace.so
 
-.PHONY: all help build plugin demo test exam fuzz bench study-eden study-path doc install install-header uninstall clean
+.PHONY: all help build plugin demo test exam fuzz bench study-eden study-path study-pointers doc install install-header uninstall clean
 
 all: build
 
@@ -36,6 +36,7 @@ help:
 	@echo "make fuzz     every parser and the simulators for FUZZ_SECONDS each"
 	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, hints, pointers, nodes"
 	@echo "make study-eden  Eden's study of fault sites again: docs/studies/eden.md, its table and plots"
+	@echo "make study-pointers  CHERI-picking's study of pointers again: docs/studies/cheri-picking.md, its tables and plots"
 	@echo "make study-path  PATH's figures again: docs/studies/path.md, its tables and plots"
 	@echo "make install  PREFIX=/usr/local DESTDIR="
 	@echo "make install-header  only farside.h and farside/*.hpp, with what pkg-config and CMake need to find it"
@@ -90,6 +91,11 @@ study-eden:
 	@scripts/setup.sh study
 	$(CARGO) build --release --locked -p farside-cli -p farside-preload
 	target/release/farside study eden
+
+study-pointers:
+	@scripts/setup.sh study
+	$(CARGO) build --release --locked -p farside-cli -p farside-preload
+	target/release/farside study pointers
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

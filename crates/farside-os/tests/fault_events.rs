@@ -24,7 +24,7 @@ fn each_fault_is_told_with_its_instruction_and_some_with_the_stack() {
         );
         return;
     }
-    let mut events = FaultEvents::open(thread::id(), PERIOD).expect("events");
+    let mut events = FaultEvents::open(thread::id(), PERIOD, true).expect("events");
     // Threads that lived before are not looked at.
     let (at, id) = std::thread::spawn(|| {
         let at = memory::reserve(PAGES * PAGE, PAGE, "pages").expect("memory");
@@ -36,11 +36,16 @@ fn each_fault_is_told_with_its_instruction_and_some_with_the_stack() {
     let (mut pages, mut stacks) = (Vec::new(), 0);
     let of_touch = |instruction: u64| instruction.abs_diff(touch as *const () as u64) < 4096;
     events.read(|event| match event {
-        FaultEvent::Fault { thread, address, registers }
+        FaultEvent::Fault { thread, address, registers, general }
             if (at..at + PAGES * PAGE).contains(&(address as usize)) =>
         {
             assert_eq!(thread, id);
             assert!(of_touch(registers.instruction), "{registers:x?}");
+            let general = general.expect("they were asked for");
+            assert_eq!((general[4], general[5]), (registers.stack, registers.frame));
+            // One of them leads to what was written.
+            let near = |register: &u64| register.abs_diff(address) < (PAGES * PAGE) as u64;
+            assert!(general.iter().any(near), "{general:x?}");
             pages.push(address as usize);
         }
         FaultEvent::Stack { thread, address, registers, stack }

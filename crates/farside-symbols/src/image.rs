@@ -2,12 +2,16 @@
 
 use std::fs::File;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use framehop::ExplicitModuleSectionInfo;
 use gimli::{BaseAddresses, EhFrame, LittleEndian, UnwindSection};
-use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef, SectionKind, SegmentFlags};
+use object::{
+    Object, ObjectSection, ObjectSegment, ObjectSymbol, ReadCache, ReadRef, SectionKind,
+    SegmentFlags, SymbolKind,
+};
 
 /// Bytes that are mapped at least.
 const PAGE: u64 = 4096;
@@ -27,6 +31,12 @@ pub struct Image {
     text: Option<Range<u64>>,
     got: Option<Range<u64>>,
     debug_frame: Option<Bytes>,
+    /// The file itself, which may be replaced meanwhile.
+    file: File,
+    /// Sections with code: their addresses, and where they lie in the file.
+    code: Vec<(Range<u64>, u64)>,
+    /// Addresses of what does not change while a program runs.
+    constant: Vec<Range<u64>>,
     /// The file with its debugging information, if that is kept apart.
     debug_file: Option<PathBuf>,
 }
@@ -34,7 +44,8 @@ pub struct Image {
 impl Image {
     /// Reads the file at `path`; `None` if it is gone, or nothing that is executed.
     pub fn open(path: &Path) -> Option<Self> {
-        let cache = ReadCache::new(File::open(path).ok()?);
+        let opened = File::open(path).ok()?;
+        let cache = ReadCache::new(&opened);
         let file = object::File::parse(&cache).ok()?;
         let executed = file.segments().filter(|segment| match segment.flags() {
             SegmentFlags::Elf { p_flags } => p_flags & object::elf::PF_X != 0,
@@ -44,23 +55,32 @@ impl Image {
             let (start, length) = segment.file_range();
             // Whole pages are mapped, whatever else lies on the first one.
             let before = start % PAGE;
-            (start - before..start + length, segment.address().wrapping_sub(before))
+            (start - before..start.saturating_add(length), segment.address().wrapping_sub(before))
         });
         let segments = segments.collect();
-        let range = |name| {
-            let section = file.section_by_name(name)?;
-            Some(section.address()..section.address() + section.size())
-        };
+        let range = |name| Some(addresses(&file.section_by_name(name)?));
         let whole = |name| section(&file, name).map(|(bytes, _)| bytes);
+        let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
+        let code = code.filter_map(|section| Some((addresses(&section), section.file_range()?.0)));
+        let constant = file.sections().filter(is_constant).map(|section| addresses(&section));
+        let (code, constant) = (code.collect(), constant.collect());
+        let (eh_frame, eh_frame_hdr) =
+            (section(&file, ".eh_frame"), section(&file, ".eh_frame_hdr"));
+        let (text, got, debug_frame) = (range(".text"), range(".got"), whole(".debug_frame"));
+        let debug_file = debug_file(&file);
+        drop(cache);
         Some(Self {
             path: path.to_owned(),
             segments,
-            eh_frame: section(&file, ".eh_frame"),
-            eh_frame_hdr: section(&file, ".eh_frame_hdr"),
-            text: range(".text"),
-            got: range(".got"),
-            debug_frame: whole(".debug_frame"),
-            debug_file: debug_file(&file),
+            eh_frame,
+            eh_frame_hdr,
+            text,
+            got,
+            debug_frame,
+            file: opened,
+            code,
+            constant,
+            debug_file,
         })
     }
 
@@ -97,22 +117,32 @@ impl Image {
 
     /// Up to `most` bytes of code from this address of the file on.
     pub fn code(&self, address: u64, most: usize) -> Option<Vec<u8>> {
-        let cache = ReadCache::new(File::open(&self.path).ok()?);
-        let file = object::File::parse(&cache).ok()?;
-        let holds = |section: &object::Section<'_, '_, _>| {
-            let start = section.address();
-            section.kind() == SectionKind::Text
-                && (start..start + section.size()).contains(&address)
-        };
-        let section = file.sections().find(holds)?;
-        let left = section.address() + section.size() - address;
-        let bytes = section.data_range(address, left.min(most as u64)).ok()??;
-        Some(bytes.to_vec())
+        let (range, offset) = self.code.iter().find(|(range, _)| range.contains(&address))?;
+        let length = (range.end - address).min(most as u64);
+        let mut bytes = vec![0; usize::try_from(length).ok()?];
+        let offset = offset.checked_add(address - range.start)?;
+        self.file.read_exact_at(&mut bytes, offset).ok()?;
+        Some(bytes)
+    }
+
+    /// Whether memory at this address of the file does not change while a program runs.
+    pub fn is_constant(&self, address: u64) -> bool {
+        self.constant.iter().any(|range| range.contains(&address))
     }
 
     /// Where the function begins that holds this address of the file, as the tables for unwinding tell; programs without
     /// symbols have them, too.
     pub fn function_at(&self, address: u64) -> Option<u64> {
+        self.unwound(address).map(|range| range.start)
+    }
+
+    /// The code of the function that holds this address of the file: of one of its parts, if it has several.
+    pub fn function_range(&self, address: u64) -> Option<Range<u64>> {
+        self.unwound(address).or_else(|| self.symbol(address))
+    }
+
+    /// The function at an address as the tables for unwinding have it.
+    fn unwound(&self, address: u64) -> Option<Range<u64>> {
         let (bytes, start) = self.eh_frame.as_ref()?;
         let mut bases = BaseAddresses::default().set_eh_frame(*start);
         if let Some(text) = &self.text {
@@ -120,8 +150,31 @@ impl Image {
         }
         let section = EhFrame::new(bytes, LittleEndian);
         let fde = section.fde_for_address(&bases, address, EhFrame::cie_from_offset).ok()?;
-        Some(fde.initial_address())
+        let start = fde.initial_address();
+        Some(start..start.saturating_add(fde.len()))
     }
+
+    /// The function at an address as the symbols have it.
+    fn symbol(&self, address: u64) -> Option<Range<u64>> {
+        let cache = ReadCache::new(File::open(&self.path).ok()?);
+        let file = object::File::parse(&cache).ok()?;
+        let range = |symbol: object::Symbol<'_, '_, _>| {
+            symbol.address()..symbol.address().saturating_add(symbol.size())
+        };
+        let functions = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
+        functions.map(range).find(|range| range.contains(&address))
+    }
+}
+
+/// The addresses that a section has.
+fn addresses<'a>(section: &impl ObjectSection<'a>) -> Range<u64> {
+    section.address()..section.address().saturating_add(section.size())
+}
+
+/// Whether a section is not changed while a program runs, but for what is put into it when it is loaded.
+fn is_constant<'a>(section: &impl ObjectSection<'a>) -> bool {
+    let is_relocated = |name| [".got", ".got.plt", ".data.rel.ro"].contains(&name);
+    section.kind() == SectionKind::ReadOnlyData || section.name().is_ok_and(is_relocated)
 }
 
 /// A section's bytes and its address.

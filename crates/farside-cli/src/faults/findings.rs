@@ -4,6 +4,7 @@ use farside_report::stacks::FaultStacks;
 use farside_symbols::Names;
 
 use super::hints::{HintSite, hint_sites};
+use super::pointers::{Pointers, Room};
 use super::samples::Samples;
 use super::sites::{Site, Spot, Wanted, sites};
 use super::stacks::stacks;
@@ -24,6 +25,8 @@ pub struct Findings {
     pub suggestions: Vec<Vec<Suggestion>>,
     /// The places that give hints.
     pub hints: Vec<(Spot, HintSite)>,
+    /// Which faults are pointer-based, if that was asked for.
+    pub pointers: Option<Pointers>,
     /// The stacks.
     pub stacks: FaultStacks,
     /// All faults of interest.
@@ -37,8 +40,15 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Puts together what was seen, of the faults that are `wanted`, in a run with at most so many pages at once.
-    pub fn new(watched: &Watched, wanted: Wanted<'_>, title: String, local_pages: u64) -> Self {
+    /// Puts together what was seen, of the faults that are `wanted`, in a run with at most so many pages at once, of which
+    /// prefetchers ask for up to `ahead` with a fault.
+    pub fn new(
+        watched: &Watched,
+        wanted: Wanted<'_>,
+        title: String,
+        local_pages: u64,
+        ahead: u32,
+    ) -> Self {
         let mut names = Names::default();
         let samples = Samples::new(watched);
         let sites = sites(watched, &samples, &mut names, wanted);
@@ -49,12 +59,15 @@ impl Findings {
         };
         let suggestions = sites.iter().map(hints).collect();
         let stacks = stacks(watched, &samples, &mut names, wanted, &title);
+        let room = Room::new(local_pages, ahead);
+        let pointers = Pointers::new(watched, &samples, &mut names, room);
         Self {
             title,
             faults: sites.iter().map(Site::total).sum(),
             sites,
             suggestions,
             hints: hint_sites(watched, &mut names),
+            pointers,
             stacks,
             samples: (watched.tally.samples, watched.tally.incomplete),
             lost: watched.tally.lost,

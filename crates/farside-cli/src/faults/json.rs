@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::findings::Findings;
+use super::pointers::{self, Pointers};
 use super::sites::{Site, Spot};
 
 /// Version of the layout; grows when a key changes its meaning or goes.
@@ -20,6 +21,9 @@ pub fn of(findings: &Findings) -> Value {
         let hints =
             hints.iter().map(|hint| json!({ "call": hint.call(), "reason": hint.reason() }));
         object.insert("hints".to_owned(), hints.collect());
+        if let Some(pointers) = &findings.pointers {
+            object.insert("pointers".to_owned(), pointers::json_of(pointers.of(&site.spot)));
+        }
         if let Some((pages, share)) = site.pattern().stride() {
             object.insert("stride".to_owned(), json!({ "pages": pages, "share": share }));
         }
@@ -39,6 +43,7 @@ pub fn of(findings: &Findings) -> Value {
         "incomplete_stacks": cut,
         "lost_events": findings.lost,
         "refused": findings.refused,
+        "pointers": findings.pointers.as_ref().map(Pointers::json),
         "sites": sites.collect::<Vec<_>>(),
         "hints": hints.collect::<Vec<_>>(),
     })

@@ -8,6 +8,7 @@ mod own_code;
 mod page;
 mod pattern;
 mod pending;
+mod pointers;
 mod samples;
 mod screen;
 mod sites;
@@ -63,6 +64,11 @@ pub struct FaultsArguments {
     /// looked at, which takes much longer.
     #[arg(long)]
     hints: bool,
+    /// Decide which demand faults are pointer-based: at an address that the program had loaded from memory, as the next
+    /// node of a list, and not computed, as the next element of an array. Also shows how many of these and of the others
+    /// each prefetcher would have foreseen. Nothing is fetched ahead, so that all of them are seen.
+    #[arg(long, conflicts_with = "prefetch")]
+    pointers: bool,
     /// Sites in the table.
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
@@ -129,6 +135,11 @@ system, as in memcpy, is shown where the program called it. The kernel tells of 
 kernel.perf_event_paranoid of 2 or less, and each fault takes a tenth to a fifth longer. Where that is refused, the
 instructions of faults are looked up one by one, which takes twice as long, and callers are not known.
 
+With --pointers the program's machine code decides, once for each site: from the instruction back to where its address
+comes from, through loops and callers. In a loop, what changes from round to round counts. The registers at each fault
+check it; where they say something else, and where the code does not tell, the faults count as undecided. Code that a
+program makes for itself is not decided.
+
 Exit codes:
   2    the command line makes no sense; nothing was started
   125  Farside itself failed
@@ -180,13 +191,14 @@ pub fn faults(arguments: &FaultsArguments) -> Result<ExitCode, Failure> {
     for file in arguments.files() {
         run::writable(file)?;
     }
-    let watcher = Watcher::new()?;
+    let ahead = options.readahead;
+    let watcher = Watcher::new(arguments.pointers)?;
     run::run_watched(&options, &arguments.command, watcher, |watched, report| {
         let words = arguments.command.iter().map(|word| word.to_string_lossy());
         let title = words.collect::<Vec<_>>().join(" ");
         let wanted = |answer| arguments.wanted(answer);
         let local = report.counter("resident_peak_bytes") / PAGE as u64;
-        let findings = Findings::new(&watched, &wanted, title, local);
+        let findings = Findings::new(&watched, &wanted, title, local, ahead);
         if let Err(problem) = show(arguments, &findings) {
             run::complain(&problem);
         }

@@ -3,6 +3,7 @@
 use farside_report::report::{Figure, Report, Section, Table};
 
 use super::findings::Findings;
+use super::pointers;
 use super::screen::notes;
 use super::suggest::Suggestion;
 use super::words::{by_access, place, spot, stride};
@@ -39,6 +40,17 @@ pub fn report(findings: &Findings) -> Report {
         figure: None,
         table: Some(table(findings)),
     });
+    if let Some(found) = &findings.pointers {
+        let columns = ["pointer-based", "other", "all", "would have been foreseen by"];
+        let columns = columns.map(str::to_owned).to_vec();
+        sections.push(Section {
+            id: "pointers".to_owned(),
+            title: "Pointer-based faults".to_owned(),
+            text: pointers::lines(found).join(". ") + ".",
+            figure: None,
+            table: Some(Table { columns, rows: pointers::rows(found).collect() }),
+        });
+    }
     if !findings.hints.is_empty() {
         sections.push(Section {
             id: "hints".to_owned(),
@@ -69,7 +81,7 @@ fn hint_table(findings: &Findings) -> Table {
 }
 
 fn table(findings: &Findings) -> Table {
-    let columns = [
+    let mut columns = vec![
         "site",
         "share",
         "sum",
@@ -81,6 +93,7 @@ fn table(findings: &Findings) -> Table {
         "stride in pages",
         "hint",
     ];
+    columns.extend(findings.pointers.as_ref().map(|_| "pointer"));
     let rows = findings.shares().zip(&findings.suggestions).take(MOST);
     let rows = rows.map(|((site, share, sum), hints)| {
         let mut row = vec![place(site)];
@@ -89,7 +102,8 @@ fn table(findings: &Findings) -> Table {
         row.extend(by_access(site).map(grouped));
         row.push(stride(&site.pattern()));
         row.push(hints.iter().map(Suggestion::call).collect::<Vec<_>>().join("; "));
+        row.extend(findings.pointers.as_ref().map(|found| pointers::column(found.of(&site.spot))));
         row
     });
-    Table { columns: columns.map(str::to_owned).to_vec(), rows: rows.collect() }
+    Table { columns: columns.into_iter().map(str::to_owned).collect(), rows: rows.collect() }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use farside_os::fault_events::General;
 use farside_os::memory::PAGE;
 use farside_symbols::Registers;
 
@@ -36,6 +37,8 @@ pub struct Touched {
     pub instruction: u64,
     /// The stack pointer.
     pub stack: u64,
+    /// All registers, if they were asked for.
+    pub general: Option<General>,
 }
 
 #[derive(Debug, Default)]
@@ -121,7 +124,7 @@ mod tests {
     const SIZE: u64 = PAGE as u64;
 
     fn touched(address: u64, instruction: u64) -> Touched {
-        Touched { address, instruction, stack: 0 }
+        Touched { address, instruction, stack: 0, general: None }
     }
 
     #[test]

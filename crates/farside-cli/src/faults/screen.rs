@@ -6,6 +6,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 
 use super::findings::Findings;
+use super::pointers;
 use super::words::{by_access, place, source_line, spot, stride};
 use crate::run::grouped;
 
@@ -18,6 +19,7 @@ pub fn text(findings: &Findings, most: usize) -> String {
     for line in notes(findings, most) {
         let _ = writeln!(text, "  {line}");
     }
+    text.extend(findings.pointers.as_ref().map(pointers::summary));
     let suggested: Vec<_> = findings.suggested().take(most).collect();
     if !suggested.is_empty() {
         text.push_str(
@@ -54,7 +56,7 @@ fn hint_table(findings: &Findings, most: usize) -> Table {
 }
 
 /// A table whose columns but the last one are numbers.
-fn aligned(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
+pub fn aligned(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING);
     table.set_header(head);
@@ -66,12 +68,16 @@ fn aligned(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
 }
 
 fn table(findings: &Findings, most: usize) -> Table {
-    let head = ["share", "sum", "faults", "read", "write", "protected", "new", "stride", "site"];
+    let mut head = vec!["share", "sum", "faults", "read", "write", "protected", "new", "stride"];
+    head.extend(findings.pointers.as_ref().map(|_| "pointer"));
+    head.push("site");
     let count = |count| if count == 0 { String::new() } else { grouped(count) };
     let rows = findings.shares().take(most).map(|(site, share, sum)| {
         let mut row = vec![percent(share), percent(sum), grouped(site.total())];
         row.extend(by_access(site).map(count));
-        row.extend([stride(&site.pattern()), plain(&place(site))]);
+        row.push(stride(&site.pattern()));
+        row.extend(findings.pointers.as_ref().map(|found| pointers::column(found.of(&site.spot))));
+        row.push(plain(&place(site)));
         row
     });
     aligned(&head, rows)
@@ -121,7 +127,8 @@ pub fn notes(findings: &Findings, most: usize) -> Vec<String> {
     notes
 }
 
-fn percent(share: f64) -> String {
+/// A share in words.
+pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 

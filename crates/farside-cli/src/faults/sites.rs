@@ -85,7 +85,7 @@ impl Site {
 pub type Wanted<'a> = &'a dyn Fn(Answer) -> bool;
 
 /// A place and what was called from it.
-type Key = (Spot, Option<String>);
+pub type Key = (Spot, Option<String>);
 
 /// Finds the sites of all faults that are `wanted`, those with most first.
 pub fn sites(
@@ -149,7 +149,7 @@ fn wanted_of(leaf: &Leaf, wanted: Wanted<'_>) -> Vec<(Kind, u64)> {
 }
 
 /// From which places the instruction of a stream was called, and how often, as far as samples tell.
-fn callers(
+pub fn callers(
     samples: &Samples<'_>,
     stream: Stream,
     place: Place,

@@ -13,6 +13,7 @@ use farside_wire::hint_board::{Counted, HintBoard};
 use farside_wire::queue;
 
 use super::pending::{Pending, Touched};
+use super::pointers::Noted;
 use super::tally::{Kind, Stream, Tally};
 use crate::Failure;
 
@@ -40,6 +41,8 @@ pub struct Watched {
     pub images: Images,
     /// What came of its hints, by where they are given.
     pub hints: Vec<Counted>,
+    /// What tells which faults were pointer-based, if that was asked for.
+    pub noted: Option<Noted>,
     /// Why the kernel told nothing of its faults, if it did not.
     pub refused: Option<String>,
 }
@@ -53,18 +56,18 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Gets ready to watch.
+    /// Gets ready to watch; with `pointers`, with what tells which faults are pointer-based, too.
     ///
     /// # Errors
     /// If there can be no queue or no thread.
-    pub fn new() -> Result<Self, Failure> {
+    pub fn new(pointers: bool) -> Result<Self, Failure> {
         let failed =
             |error: std::io::Error| Failure::own(format!("cannot watch for faults: {error}"));
         let queue = queue::Receiver::new().map_err(|error| failed(error.into()))?;
         let hints = HintBoard::open(queue.file()).map_err(|error| failed(error.into()))?;
         let file = queue.file().try_clone_to_owned().map_err(failed)?;
         let (requests, asked) = channel();
-        let body = move || Work::new(queue, hints).run(&asked);
+        let body = move || Work::new(queue, hints, pointers).run(&asked);
         let builder = std::thread::Builder::new().name("fault watcher".to_owned());
         // Signals are for the thread that supervises the program.
         let mask = farside_os::thread::block_signals();
@@ -92,6 +95,7 @@ impl Watcher {
 struct Work {
     queue: queue::Receiver,
     hints: HintBoard,
+    pointers: bool,
     words: Vec<u64>,
     events: Option<FaultEvents>,
     pending: Pending,
@@ -102,10 +106,11 @@ struct Work {
 }
 
 impl Work {
-    fn new(queue: queue::Receiver, hints: HintBoard) -> Self {
+    fn new(queue: queue::Receiver, hints: HintBoard, pointers: bool) -> Self {
         Self {
             queue,
             hints,
+            pointers,
             words: Vec::new(),
             events: None,
             pending: Pending::default(),
@@ -152,9 +157,10 @@ impl Work {
         self.words.clear();
         self.hints.clear();
         self.pending = Pending::default();
-        self.watched = Watched { images: images_of(pid), ..Watched::default() };
+        let noted = self.pointers.then(Noted::default);
+        self.watched = Watched { images: images_of(pid), noted, ..Watched::default() };
         (self.unwinder, self.pid) = (None, pid);
-        self.events = match FaultEvents::open(pid, STACK_PERIOD) {
+        self.events = match FaultEvents::open(pid, STACK_PERIOD, self.pointers) {
             Ok(events) => Some(events),
             Err(error) => {
                 self.watched.refused = Some(error.to_string());
@@ -167,9 +173,9 @@ impl Work {
         let Self { events, pending, watched, unwinder, .. } = self;
         let Some(events) = events else { return };
         events.read(|event| match event {
-            FaultEvent::Fault { thread, address, registers } => {
+            FaultEvent::Fault { thread, address, registers, general } => {
                 let farside_os::fault_events::Registers { instruction, stack, .. } = registers;
-                pending.fault(thread, Touched { address, instruction, stack });
+                pending.fault(thread, Touched { address, instruction, stack, general });
             }
             FaultEvent::Stack { thread, address, registers, stack } => {
                 let farside_os::fault_events::Registers { instruction, stack: bottom, frame } =
@@ -199,13 +205,18 @@ impl Work {
     fn hear(&mut self, fault: LoggedFault) {
         let kind = Kind { answer: fault.answer, write: fault.write };
         let met = self.pending.take_fault(fault.thread, fault.page);
-        let Touched { address, instruction, stack } = match (met, fault.instruction) {
+        let Touched { address, instruction, stack, general } = match (met, fault.instruction) {
             (Some(touched), _) => touched,
             (None, 0) => {
                 self.watched.tally.add_unseen(kind);
+                if let Some(noted) = &mut self.watched.noted {
+                    noted.add_unseen(fault.page, kind);
+                }
                 return;
             }
-            (None, instruction) => Touched { address: fault.page, instruction, stack: 0 },
+            (None, instruction) => {
+                Touched { address: fault.page, instruction, stack: 0, general: None }
+            }
         };
         if self.watched.images.place(instruction).is_none() && self.looked.elapsed() > LOOK_AGAIN {
             self.look_again();
@@ -213,6 +224,9 @@ impl Work {
         let place = self.watched.images.place(instruction);
         let stream = Stream { place, depth: (fault.thread, stack) };
         let stream = self.watched.tally.add(stream, kind, address);
+        if let Some(noted) = &mut self.watched.noted {
+            noted.add(&self.watched.images, stream, kind, address, general.as_ref());
+        }
         if let Some(sampled) = self.pending.take_stack(fault.thread, fault.page) {
             let images = &self.watched.images;
             let unwinder = self.unwinder.get_or_insert_with(|| Unwinder::new(images));

@@ -2,8 +2,12 @@
 
 mod eden;
 mod figure;
+mod input;
 mod page;
 mod path;
+mod pointers;
+mod run;
+mod serve;
 
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -19,6 +23,8 @@ use crate::Failure;
 pub enum Study {
     /// Eden's figure 2: how few places in a program cause nearly all of its faults.
     Eden(eden::Arguments),
+    /// CHERI-picking's figures 1 and 2: which faults follow pointers, and which of them prefetchers foresee.
+    Pointers(pointers::Arguments),
     /// PATH's figures 6 to 12: captures the programs, simulates, and writes tables and plots.
     Path(path::Arguments),
 }
@@ -27,6 +33,7 @@ pub enum Study {
 pub fn study(study: &Study) -> Result<ExitCode, Failure> {
     match study {
         Study::Eden(arguments) => eden::study(arguments),
+        Study::Pointers(arguments) => pointers::study(arguments),
         Study::Path(arguments) => path::study(arguments),
     }
 }

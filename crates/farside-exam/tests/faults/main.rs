@@ -1,5 +1,8 @@
 //! Where faults come from (`farside faults`).
 
+mod pointers;
+mod study;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ use sample::{Size, decode};
 /// Bytes of the stack in a large sample: a multiple of 8.
 const STACK_BYTES: u32 = 16 << 10;
 
-/// Bytes of all rings together, at most, and of one.
+/// Bytes of all rings together, at most, and of one; twice that for samples with all registers.
 const ALL_RINGS: usize = 128 << 20;
 const LARGEST_RING: usize = 16 << 20;
 
@@ -39,6 +39,10 @@ pub struct Registers {
     pub frame: u64,
 }
 
+/// All general registers of a thread, by their numbers in instructions: `rax`, `rcx`, `rdx`, `rbx`, `rsp`, `rbp`, `rsi`,
+/// `rdi`, `r8` to `r15`.
+pub type General = [u64; 16];
+
 /// What the kernel tells.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum FaultEvent<'a> {
@@ -50,6 +54,8 @@ pub enum FaultEvent<'a> {
         address: u64,
         /// Its registers: the instruction is the one that did so, or follows the one that made the system call that did.
         registers: Registers,
+        /// All of them, if they were asked for.
+        general: Option<General>,
     },
     /// The same fault again, and the stack of the thread.
     Stack {
@@ -83,6 +89,8 @@ pub enum FaultEvent<'a> {
 #[derive(Debug)]
 pub struct FaultEvents {
     rings: Vec<(Ring, Size)>,
+    /// Whether samples hold all general registers.
+    general: bool,
     /// Held because events end with their descriptors.
     _events: Vec<OwnedFd>,
     bytes: Vec<u8>,
@@ -90,16 +98,20 @@ pub struct FaultEvents {
 
 impl FaultEvents {
     /// Begins with the thread `pid`, the first of a process, and asks for the stack of one in `period` faults on each
-    /// processor. Its other threads are looked at if they are made later.
+    /// processor. Its other threads are looked at if they are made later. With `general`, each fault comes with all
+    /// general registers.
     ///
     /// # Errors
     /// `EACCES` or `EPERM` if this user may not look at the process, or at faults at all
     /// (`kernel.perf_event_paranoid`); `ENOSYS` if the kernel has no performance events.
-    pub fn open(pid: u32, period: u64) -> Result<Self> {
+    pub fn open(pid: u32, period: u64, general: bool) -> Result<Self> {
         let processors = online_processors();
-        let mut all =
-            Self { rings: Vec::new(), _events: Vec::new(), bytes: Vec::with_capacity(1 << 16) };
-        let ring_bytes = (ALL_RINGS / 2 / processors.len().max(1)).clamp(1 << 16, LARGEST_RING);
+        let bytes = Vec::with_capacity(1 << 16);
+        let mut all = Self { rings: Vec::new(), general, _events: Vec::new(), bytes };
+        // Samples with all registers are three times as large.
+        let (all_rings, largest) =
+            (ALL_RINGS << u32::from(general), LARGEST_RING << u32::from(general));
+        let ring_bytes = (all_rings / 2 / processors.len().max(1)).clamp(1 << 16, largest);
         for processor in processors {
             match all.add(pid, processor, period, ring_bytes) {
                 Ok(()) => {}
@@ -120,12 +132,12 @@ impl FaultEvents {
 
     fn add(&mut self, pid: u32, processor: usize, period: u64, bytes: usize) -> Result<()> {
         // Events with one ring could not be told apart: kernels write the number of the event before.
-        let mut each = attributes(0);
+        let mut each = attributes(0, self.general);
         each.__bindgen_anon_1.sample_period = 1;
         each.set_mmap(1);
         each.set_mmap2(1);
         self.begin(&mut each, pid, processor, bytes, Size::Small)?;
-        let mut some = attributes(u64::from(PERF_SAMPLE_STACK_USER));
+        let mut some = attributes(u64::from(PERF_SAMPLE_STACK_USER), self.general);
         some.__bindgen_anon_1.sample_period = period;
         some.sample_stack_user = STACK_BYTES;
         self.begin(&mut some, pid, processor, bytes, Size::Large)
@@ -151,7 +163,7 @@ impl FaultEvents {
         for (ring, size) in &self.rings {
             ring.take(&mut self.bytes);
             let mut rest = &self.bytes[..];
-            while let Some((event, length)) = decode(rest, *size) {
+            while let Some((event, length)) = decode(rest, *size, self.general) {
                 event.into_iter().for_each(&mut tell);
                 rest = &rest[length..];
             }
@@ -164,7 +176,7 @@ impl FaultEvents {
 /// # Errors
 /// As [`FaultEvents::open`].
 pub fn allowed() -> Result<bool> {
-    let mut attributes = attributes(0);
+    let mut attributes = attributes(0, false);
     attributes.set_disabled(1);
     let event = open(&mut attributes, 0, 0)?;
     drop(event);
@@ -172,7 +184,7 @@ pub fn allowed() -> Result<bool> {
 }
 
 /// Attributes of an event for each page fault, whose samples have these fields besides thread, address and registers.
-fn attributes(fields: u64) -> perf_event_attr {
+fn attributes(fields: u64, general: bool) -> perf_event_attr {
     let mut attributes = perf_event_attr {
         type_: PERF_TYPE_SOFTWARE,
         size: size_of::<perf_event_attr>() as u32,
@@ -182,7 +194,7 @@ fn attributes(fields: u64) -> perf_event_attr {
         ..perf_event_attr::default()
     };
     // The same for all events: kernels reckon the length of a sample with the registers of the event before.
-    attributes.sample_regs_user = sample::REGISTERS;
+    attributes.sample_regs_user = sample::registers(general);
     attributes.set_inherit(1);
     attributes.set_exclude_hv(1);
     attributes

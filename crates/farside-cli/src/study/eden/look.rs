@@ -1,16 +1,12 @@
 //! Looks where a program's faults come from, at two sizes of its local memory.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::input::{Invocation, Place};
+use super::super::input::{Invocation, Place};
+use super::super::run;
 use super::programs::Program;
-use super::serve::serve;
 use crate::Failure;
 
 /// Local memory in percent of the footprint: as in the paper, and more.
@@ -46,8 +42,7 @@ const GENERATED: &str = "generated code";
 
 impl Sites {
     /// Reads what `farside faults --json` wrote.
-    fn read(text: &str) -> Option<Self> {
-        let found: Value = serde_json::from_str(text).ok()?;
+    fn read(found: &Value) -> Option<Self> {
         let mut sites = BTreeMap::new();
         for site in found["sites"].as_array()? {
             let place = match site["unknown"].as_str() {
@@ -138,7 +133,7 @@ pub fn look(
     say("making its input");
     let call = (program.call)(place).map_err(failed)?;
     say("with room for everything");
-    let (footprint, printed) = run(&call, place).map_err(failed)?;
+    let (footprint, printed) = run::footprint(&call, place).map_err(failed)?;
     let mut levels: [Sites; LEVELS.len()] = Default::default();
     for (sites, percent) in levels.iter_mut().zip(LEVELS) {
         say(&format!("with {percent} % of {} MiB", footprint >> 20));
@@ -152,64 +147,10 @@ pub fn look(
     Ok(Looked { program, footprint, levels })
 }
 
-/// Runs it with room for everything: how many bytes it uses, and what it prints.
-fn run(call: &Invocation, place: &Place) -> Result<(u64, Vec<u8>), String> {
-    let stats = place.work("stats.json");
-    let verb = ["run", "--quiet", "--local", "16G", "--stats"];
-    let printed = under(&verb, &stats, call, place)?;
-    let stats: Value =
-        serde_json::from_str(&read(&stats)?).map_err(|e| format!("bad counters: {e}"))?;
-    let used = stats["counters"]["footprint_peak_bytes"].as_u64();
-    used.filter(|used| *used > 0).map(|used| (used, printed)).ok_or("it uses no far memory".into())
-}
-
 /// Runs it with `local` bytes; where its faults come from, and what it prints.
 fn faults(call: &Invocation, local: u64, place: &Place) -> Result<(Sites, Vec<u8>), String> {
-    let file = place.work("faults.json");
-    let local = (local & !4095).to_string();
-    let verb = ["faults", "--quiet", "--json", "--local", &local, "--output"];
-    let printed = under(&verb, &file, call, place)?;
-    let sites = Sites::read(&read(&file)?).ok_or("its faults cannot be read")?;
-    Ok((sites, printed))
-}
-
-fn read(file: &Path) -> Result<String, String> {
-    fs::read_to_string(file).map_err(|e| format!("cannot read {}: {e}", file.display()))
-}
-
-/// Runs a program under this very command; what it prints.
-fn under(verb: &[&str], file: &Path, call: &Invocation, place: &Place) -> Result<Vec<u8>, String> {
-    let farside = std::env::current_exe().map_err(|e| format!("where is farside? {e}"))?;
-    let socket = place.socket();
-    let _ = fs::remove_file(&socket);
-    let mut command = Command::new(farside);
-    command.args(verb).arg(file).arg("--").args(&call.argv).envs(call.env);
-    command.stdin(match &call.stdin {
-        Some(file) => Stdio::from(
-            fs::File::open(file).map_err(|e| format!("cannot open {}: {e}", file.display()))?,
-        ),
-        None => Stdio::null(),
-    });
-    let errors = place.work("errors.txt");
-    let said = fs::File::create(&errors).map_err(|e| format!("{}: {e}", errors.display()))?;
-    command.stdout(Stdio::piped()).stderr(said);
-    let mut child = command.spawn().map_err(|e| format!("cannot start farside: {e}"))?;
-    if let Some(load) = call.load
-        && let Err(why) = serve(load, &mut child, &socket, place.is_small())
-    {
-        let _ = child.kill();
-        let _ = child.wait();
-        return Err(why);
-    }
-    let output = child.wait_with_output().map_err(|e| format!("waiting for it: {e}"))?;
-    // A server is ended by a signal, which it may or may not catch.
-    let stopped = call.load.is_some() && output.status.signal() == Some(libc::SIGTERM);
-    if !output.status.success() && !stopped {
-        let said = read(&errors)?;
-        let last = said.lines().last().unwrap_or("it says nothing").to_owned();
-        return Err(format!("{}: {last}", output.status));
-    }
-    Ok(output.stdout)
+    let (found, printed) = run::faults(call, local, &[], place)?;
+    Ok((Sites::read(&found).ok_or("its faults cannot be read")?, printed))
 }
 
 #[cfg(test)]
@@ -217,12 +158,12 @@ mod tests {
     use super::*;
 
     fn sites() -> Sites {
-        let text = r#"{"sites": [
+        let found = serde_json::json!({"sites": [
             {"function": "a", "line": 1, "kinds": [{"answer": "demand", "faults": 90}]},
             {"function": "a", "line": 2, "kinds": [{"answer": "late", "faults": 5},
                                                    {"answer": "first-touch", "faults": 100}]},
-            {"unknown": "generated code", "kinds": [{"answer": "demand", "faults": 5}]}]}"#;
-        Sites::read(text).expect("well formed")
+            {"unknown": "generated code", "kinds": [{"answer": "demand", "faults": 5}]}]});
+        Sites::read(&found).expect("well formed")
     }
 
     #[test]

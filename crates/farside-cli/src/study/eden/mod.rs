@@ -3,19 +3,17 @@
 
 mod claims;
 mod figures;
-mod input;
 mod look;
-mod programs;
-mod serve;
+pub(super) mod programs;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 
+use super::input::Place;
 use super::{chosen, make, page, tell};
 use crate::Failure;
-use input::Place;
 use programs::PROGRAMS;
 
 /// Options of `farside study eden`.

@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use super::input::{Invocation, Load, Place, done};
+use super::super::input::{Invocation, Load, Place, done};
+use super::super::path;
 use crate::bench::{self, PYTHON};
-use crate::study::path;
 
 /// Where a program comes from.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -136,7 +136,11 @@ fn java(place: &Place) -> Result<Invocation, String> {
     Ok(call.arg(place.work("")).arg("Orders").arg(place.size(400_000, 20_000)))
 }
 
-fn kernel(name: &str, place: &Place) -> Result<Invocation, String> {
+/// One of the numerical kernels, built.
+///
+/// # Errors
+/// If it cannot be built: a line for the user.
+pub fn kernel(name: &str, place: &Place) -> Result<Invocation, String> {
     let argv = path::kernel(name, &place.kernels(), &place.work(""), place.is_small());
     argv.map(Invocation::new).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! What the programs read, and how they are called.
+//! What programs of several studies read, and how they are called.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf, absolute};
 use std::process::{Command, Stdio};
 
-use super::super::{make, write};
+use super::{make, write};
 use crate::Failure;
 
 /// Where sources are found, and where inputs are kept.
@@ -30,6 +30,8 @@ pub struct Invocation {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Load {
     Redis,
+    /// Lists of redis, ranges of which are asked for.
+    RedisLists,
     Memcached,
 }
 
@@ -84,9 +86,14 @@ impl Place {
         if self.small { small } else { full }.to_string()
     }
 
-    /// A program of this study.
+    /// A script that an interpreter is studied with.
     pub fn script(&self, name: &str) -> PathBuf {
         self.sources.join("eden/programs").join(name)
+    }
+
+    /// A program of another study.
+    pub fn program(&self, study: &str, name: &str) -> PathBuf {
+        self.sources.join(study).join("programs").join(name)
     }
 
     /// The sources of the kernels.

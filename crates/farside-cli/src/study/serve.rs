@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::input::{Load, done};
@@ -13,6 +13,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Bytes of a value.
 const VALUE: usize = 512;
+
+/// Values in a list.
+const LENGTH: u64 = 60;
 
 /// Waits until `server` listens at `socket`, asks, and has it end.
 pub fn serve(load: Load, server: &mut Child, socket: &Path, small: bool) -> Result<(), String> {
@@ -27,12 +30,38 @@ pub fn serve(load: Load, server: &mut Child, socket: &Path, small: bool) -> Resu
             done(Command::new("redis-benchmark").arg("-s").arg(socket).args(load).args(size))?;
             done(Command::new("redis-cli").arg("-s").arg(socket).args(["shutdown", "nosave"]))?;
         }
+        Load::RedisLists => {
+            drop(stream);
+            ask_lists(socket, keys / 50)?;
+            done(Command::new("redis-cli").arg("-s").arg(socket).args(["shutdown", "nosave"]))?;
+        }
         Load::Memcached => {
             ask(stream, keys).map_err(|e| format!("memcached: {e}"))?;
             done(Command::new("kill").arg("-TERM").arg(server.id().to_string()))?;
         }
     }
     Ok(())
+}
+
+/// Fills lists of redis in turn, so that none of them lies in one piece, and asks for ranges of them in no order.
+fn ask_lists(socket: &Path, lists: u64) -> Result<(), String> {
+    let value = "v".repeat(VALUE);
+    let fill = (0..LENGTH * lists).map(|turn| format!("RPUSH list{} {value}\r\n", turn % lists));
+    let ranges = (0..2 * lists).map(|turn| {
+        let list = turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) % lists;
+        format!("LRANGE list{list} 0 -1\r\n")
+    });
+    let mut cli = Command::new("redis-cli");
+    cli.arg("-s").arg(socket).arg("--pipe").stdin(Stdio::piped()).stdout(Stdio::null());
+    let failed = |e: std::io::Error| format!("redis-cli: {e}");
+    let mut cli = cli.spawn().map_err(failed)?;
+    if let Some(mut to) = cli.stdin.take() {
+        fill.chain(ranges).try_for_each(|line| to.write_all(line.as_bytes())).map_err(failed)?;
+    }
+    match cli.wait().map_err(failed)? {
+        status if status.success() => Ok(()),
+        status => Err(format!("redis-cli: {status}")),
+    }
 }
 
 fn connect(server: &mut Child, socket: &Path) -> Result<UnixStream, String> {
