@@ -93,7 +93,7 @@ impl Default for Settings {
         Self {
             limit: Limit::PercentOfTouched(100.0),
             replacement: "second-chance".into(),
-            prefetch: "linux".into(),
+            prefetch: "adaptive".into(),
             readahead: DEFAULT_READAHEAD,
             exact_prefetch_count: false,
             move_frames: true,

@@ -105,6 +105,13 @@ fn not_opened(failure: &OpenFailure) -> Item {
     not(State::Fatal, "userfaultfd", found, "", WITH_CAPABILITY)
 }
 
+/// Features that are used if they are offered, what is done with them, and what without.
+const USED: &[(&str, &str, &str)] = &[(
+    "EXACT_ADDRESS",
+    "pointers that the program follows are followed ahead of it",
+    "no pointers are followed: --prefetch pointer is the same as linux; Linux 5.18 and later have it",
+)];
+
 fn is_required(feature: &Feature) -> bool {
     REQUIRED.iter().any(|(name, _)| *name == feature.name)
 }
@@ -121,10 +128,12 @@ fn required_feature(userfault: &Userfault, feature: &Feature) -> Item {
 
 fn optional_feature(userfault: &Userfault, feature: &Feature) -> Item {
     let name = format!("feature {}", feature.name);
+    let used = USED.iter().find(|(name, ..)| *name == feature.name);
+    let (with, without) = used.map_or(("not needed", "not needed"), |used| (used.1, used.2));
     if userfault.features & feature.bit != 0 {
-        return ok(&name, feature.about, "not needed");
+        return ok(&name, feature.about, with);
     }
-    not(State::Missing, &name, "not offered by this kernel", "not needed", "")
+    not(State::Missing, &name, "not offered by this kernel", without, "")
 }
 
 /// The feature can be offered and still be refused: it takes a capability.
