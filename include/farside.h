@@ -37,7 +37,8 @@
  *
  * Besides single places the program may name lists of them (farside_ahead), what it is done with
  * (farside_done), what is to stay here (farside_pin), and ranges that are used in another way than the
- * rest, with a replacement policy of their own (farside_region).
+ * rest, with a replacement policy of their own (farside_region). It may say which words hold pointers
+ * (farside_tag).
  *
  *
  * Parts
@@ -400,6 +401,26 @@ extern int farside_region(const void *address, size_t size, const char *replacem
 
 #define farside_region(address, size, replacement)                                                 \
     (farside_region ? farside_region((const void *)(address), size, replacement) : 0)
+
+/*
+ * int farside_tag(const void *address, size_t size): the words that lie in this range as a whole hold
+ * pointers, which may be followed when their page is fetched.
+ * int farside_untag(const void *address, size_t size): they hold none.
+ *
+ * In a page of which anything was said only words that were tagged are followed; elsewhere every word
+ * that looks like a pointer may be. What is said stays true while pages are evicted and fetched, until
+ * it is said otherwise or the memory is given back to the kernel: who writes a number over a pointer,
+ * or frees it, untags it.
+ *
+ * Returns 0, or -1, and sets errno, if
+ *   ENOMEM  there is no room to keep that.
+ */
+extern int farside_tag(const void *address, size_t size) FARSIDE_WEAK;
+extern int farside_untag(const void *address, size_t size) FARSIDE_WEAK;
+
+#define farside_tag(address, size) (farside_tag ? farside_tag((const void *)(address), size) : 0)
+#define farside_untag(address, size)                                                               \
+    (farside_untag ? farside_untag((const void *)(address), size) : 0)
 
 #ifdef __cplusplus
 }

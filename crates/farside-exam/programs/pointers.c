@@ -1,21 +1,26 @@
-// Lists of nodes of a page each, in an order by chance: `pointers NODES THREADS`. Each thread walks its own three times and
+// Lists of nodes of a page each, in an order by chance: `pointers NODES THREADS [plain|untagged|marked|tagged]`. The
+// pointers may be said to be none (untagged), or have a mark in their lowest bit, and be said to be pointers (tagged). Each thread walks its own three times and
 // changes every node, and gives the mapping back while what lies there may still be on its way. Prints what it found.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+
+#include <farside.h>
 
 enum { PAGE = 4096, WORDS = PAGE / 8 };
 
 struct node {
     uint64_t value;
-    struct node *next;
+    uintptr_t next;
     uint64_t rest[WORDS - 2];
 };
 
 static size_t nodes;
+static int marks, tags, untags;
 
 static void *walk(void *seed)
 {
@@ -32,11 +37,13 @@ static void *walk(void *seed)
     }
     for (size_t i = 0; i < nodes; i++) {
         struct node *node = &memory[order[i]];
-        *node = (struct node){ .value = i, .next = &memory[order[(i + 1) % nodes]] };
+        *node = (struct node){ .value = i, .next = (uintptr_t)&memory[order[(i + 1) % nodes]] | marks };
         for (size_t word = 0; word < WORDS - 2; word++) node->rest[word] = i * word;
+        if (tags && farside_tag(&node->next, sizeof node->next)) exit(3);
+        if (untags && farside_untag(node, sizeof *node)) exit(3);
     }
     struct node *node = &memory[order[0]];
-    for (size_t i = 0; i < 3 * nodes; i++, node = node->next) {
+    for (size_t i = 0; i < 3 * nodes; i++, node = (struct node *)(node->next & ~(uintptr_t)7)) {
         sum = sum * 31 + node->value + node->rest[i % (WORDS - 2)];
         node->value += i;
     }
@@ -47,7 +54,11 @@ static void *walk(void *seed)
 
 int main(int count, char **arguments)
 {
-    if (count != 3) return 2;
+    if (count != 3 && count != 4) return 2;
+    const char *how = count == 4 ? arguments[3] : "plain";
+    tags = !strcmp(how, "tagged");
+    untags = !strcmp(how, "untagged");
+    marks = tags || !strcmp(how, "marked");
     nodes = strtoul(arguments[1], NULL, 10);
     long threads = atol(arguments[2]);
     pthread_t thread[16];

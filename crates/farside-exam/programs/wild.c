@@ -113,7 +113,7 @@ static void call(uint64_t *state, int in_handler) {
     long ahead = any_distance(state);
     unsigned priority = below(state, 2) ? below(state, 8) : (unsigned)next(state);
     int mut = below(state, 2);
-    switch (below(state, in_handler ? 3 : 9)) {
+    switch (below(state, in_handler ? 3 : 10)) {
     case 0: farside_hint(place, .size = size, .mut = mut, .ahead = ahead, .priority = priority); break;
     case 1: farside_hint(place, .ahead = ahead, .sequential = 1); break;
     case 2: farside_hint(place, .mut = mut); break;
@@ -133,6 +133,7 @@ static void call(uint64_t *state, int in_handler) {
         if (below(state, 8) == 0) farside_unpin(any_place(state), any_size(state, place));
         break;
     case 7: list(state); break;
+    case 8: (void)(mut ? farside_tag(place, size) : farside_untag(place, size)); break;
     default:
         if (below(state, 16) == 0) (void)farside_region(place, size, any_policy(state));
     }

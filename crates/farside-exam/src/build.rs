@@ -14,6 +14,7 @@ pub fn compile(directory: &Path, name: &str, flags: &[&str]) -> PathBuf {
     let out = directory.join(name.split('.').next().unwrap_or(name));
     let mut command = Command::new(compiler);
     command.args(["-O2", "-Wall", "-pthread", "-o"]).arg(&out).arg(source(name)).args(flags);
+    command.arg("-I").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include"));
     compile_with(&mut command);
     out
 }

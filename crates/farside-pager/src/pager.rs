@@ -28,6 +28,7 @@ use crate::region::FreeRanges;
 use crate::replay::{Aside, Replay};
 use crate::settings::{LEAST_LIMIT, Limit};
 use crate::table::PageTable;
+use crate::tagged::TaggedWords;
 use crate::word::{State, Word};
 
 /// The parts a pager is made of.
@@ -46,6 +47,8 @@ pub struct Parts {
     pub prefetcher: Box<dyn Prefetcher>,
     /// What follows pointers, if they are followed.
     pub pointers: Option<Pointer>,
+    /// What the program says of pointers.
+    pub tagged: Arc<TaggedWords>,
     /// The address space.
     pub space: Arc<dyn AddressSpace>,
     /// The far store.
@@ -83,6 +86,7 @@ pub struct Pager {
     pub(crate) policy: Mutex<Assigned>,
     pub(crate) prefetcher: Mutex<Box<dyn Prefetcher>>,
     pub(crate) pointers: Pointers,
+    pub(crate) tagged: Arc<TaggedWords>,
     pub(crate) budget: Budget,
     pub(crate) area: FrameArea,
     pub(crate) space: Arc<dyn AddressSpace>,
@@ -170,6 +174,7 @@ impl Pager {
             policy: Mutex::new(policy),
             prefetcher: Mutex::new(parts.prefetcher),
             pointers: parts.pointers.map(Mutex::new),
+            tagged: parts.tagged,
             budget: Budget::new(limit, parts.counters),
             area: FrameArea::new(parts.area, parts.area_positions),
             space: parts.space,

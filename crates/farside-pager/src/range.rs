@@ -171,6 +171,7 @@ impl Pager {
             let _ = self.store.discard(*first, *count);
         }
         for page in &held.pages {
+            self.tagged.forget(*page);
             self.publish_absent(*page, Word::new(State::Untouched));
         }
     }
@@ -266,6 +267,7 @@ impl Pager {
             new = new.without_stored().with_writable();
         }
         self.table.set_tag(to, self.table.tag(from));
+        self.tagged.follow(from, to);
         drop(policy);
         self.publish_absent(to, new);
         self.publish_absent(from, Word::new(State::Untouched));

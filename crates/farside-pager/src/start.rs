@@ -9,7 +9,7 @@ use farside_os::memory::{PAGE, reserve};
 use farside_os::space::{AddressSpace, KernelSpace};
 use farside_os::userfault::{Userfault, feature};
 use farside_os::{OsError, thread};
-use farside_policy::prefetch::{BadChoice, Choice, Conservative, Pointer};
+use farside_policy::prefetch::{BadChoice, Choice, Conservative, Pointer, Tagged};
 use farside_policy::replacement;
 use farside_wire::hint_board::HintBoard;
 use farside_wire::pool::MAX_PAGES;
@@ -27,6 +27,7 @@ use crate::replay::Replay;
 use crate::service::{Service, ThreadHook};
 use crate::settings::{BadSetting, Settings, env};
 use crate::table::PageTable;
+use crate::tagged::TaggedWords;
 
 /// Positions in the frame area; its address space bounds how much can be watched at once.
 const AREA_POSITIONS: u32 = 1 << 20;
@@ -166,6 +167,7 @@ pub fn start(
     space.manage(area, AREA_POSITIONS as usize * PAGE)?;
     let mut tag_seed = [0; 8];
     farside_os::random::fill(&mut tag_seed)?;
+    let tagged = Arc::new(TaggedWords::new(base, pages));
     let pager = Pager::new(Parts {
         base,
         area,
@@ -174,9 +176,10 @@ pub fn start(
         policy,
         prefetcher,
         pointers: follow.map(|options| {
-            let (first, len) = (base as u64, pages * PAGE as u64);
-            Pointer::new(options, Box::new(Conservative { first, len }))
+            let otherwise = Conservative { first: base as u64, len: pages * PAGE as u64 };
+            Pointer::new(options, Box::new(Tagged { tags: Arc::clone(&tagged), otherwise }))
         }),
+        tagged,
         space: Arc::clone(&space) as Arc<dyn AddressSpace>,
         store: store(pages)?,
         counters,

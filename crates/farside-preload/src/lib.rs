@@ -38,4 +38,5 @@ mod space;
 mod stack;
 mod start;
 mod sys;
+mod tag;
 mod thread;

@@ -11,14 +11,19 @@ const NODES: u64 = 4000;
 /// Insists that a run prints what a plain one does, within its limit; returns its demand faults, the pages that were
 /// sent for because of pointers, and those prefetched that are known to have been used.
 fn run(threads: &str, prefetch: &str, options: &[&str]) -> (u64, u64, u64) {
+    run_list(&[threads], prefetch, options)
+}
+
+/// The same of a list of some kind.
+fn run_list(list: &[&str], prefetch: &str, options: &[&str]) -> (u64, u64, u64) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let program = compile(directory.path(), "pointers.c", &["-O2", "-pthread"]);
     let stats = directory.path().join("stats.json");
     let mut command = Command::new(farside());
     command.args(["run", "--quiet", "--local", "8M", "--prefetch", prefetch, "--stats"]);
     command.arg(&stats).args(options).arg("--").arg(&program);
-    let far = command.args([&NODES.to_string(), threads]).output().expect("farside starts");
-    let plain = Command::new(&program).args([&NODES.to_string(), threads]).output();
+    let far = command.arg(NODES.to_string()).args(list).output().expect("farside starts");
+    let plain = Command::new(&program).arg(NODES.to_string()).args(list).output();
     let plain = plain.expect("the program starts");
     assert!(plain.status.success() && far.status.success(), "{far:?}");
     assert_eq!(plain.stdout, far.stdout);
@@ -65,4 +70,18 @@ fn pages_sent_for_because_of_pointers_are_counted_exactly() {
     }
     let (_, sent, used) = run("1", "pointer", &["--exact-prefetch-count"]);
     assert!(used > sent / 2, "{used} of {sent} pages are known to have been used");
+}
+
+#[test]
+fn what_a_program_says_of_its_pointers_is_believed() {
+    if !has_program("what_a_program_says_of_its_pointers_is_believed", "gcc", "gcc") {
+        return;
+    }
+    for (kind, is_followed) in
+        [("plain", true), ("untagged", false), ("marked", false), ("tagged", true)]
+    {
+        let (demand, sent, _) = run_list(&["1", kind], "pointer", &[]);
+        assert_eq!(sent > NODES, is_followed, "{kind}: {sent} pages sent for");
+        assert_eq!(demand < NODES / 4, is_followed, "{kind}: {demand} demand faults");
+    }
 }

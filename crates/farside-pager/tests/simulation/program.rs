@@ -161,6 +161,11 @@ impl Program {
             world.scheduler.note("reads", page, *pointer);
             operate(&mut world.model.borrow_mut(), page, content);
         });
+        if world.config.follow > 0 && self.random.permille(50) {
+            let are = self.random.permille(700);
+            let address = world.pager.base() + page as usize * PAGE;
+            world.pager.say_pointers(address, PAGE, are).expect("there is room for bits");
+        }
         self.change(index, |object| object.users -= 1);
     }
 

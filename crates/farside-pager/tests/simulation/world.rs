@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use farside_pager::counters::{Counters, Snapshot};
 use farside_pager::settings::Limit;
-use farside_pager::{Fault, PageTable, Pager, Parts, Place, Worker};
-use farside_policy::prefetch::{Choice, Conservative, Pointer};
+use farside_pager::{Fault, PageTable, Pager, Parts, Place, TaggedWords, Worker};
+use farside_policy::prefetch::{Choice, Conservative, Pointer, Tagged};
 use farside_policy::replacement;
 
 use crate::PAGE;
@@ -75,6 +75,7 @@ fn build(
     let moves = tape::is_moved(seed);
     let store = SimStore::new(Arc::clone(&scheduler), Arc::clone(&space), config.clone(), moves);
     let store = Arc::new(store);
+    let tagged = Arc::new(TaggedWords::new(arena.base, config.region));
     let choice: Choice = config.prefetcher.parse().expect("it exists");
     let pager = Pager::new(Parts {
         base: arena.base,
@@ -84,9 +85,11 @@ fn build(
         policy: replacement::by_name(config.policy).expect("the policy exists"),
         prefetcher: choice.prefetcher(config.readahead),
         pointers: choice.pointers.filter(|_| config.follow > 0).map(|options| {
-            let (first, len) = (arena.base as u64, config.region * PAGE as u64);
-            Pointer::new(options, Box::new(Conservative { first, len }))
+            let otherwise =
+                Conservative { first: arena.base as u64, len: config.region * PAGE as u64 };
+            Pointer::new(options, Box::new(Tagged { tags: Arc::clone(&tagged), otherwise }))
         }),
+        tagged,
         space: space.clone(),
         store: Box::new(Link(Arc::clone(&store))),
         counters,

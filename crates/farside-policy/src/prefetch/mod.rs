@@ -27,7 +27,7 @@ pub use none::NoPrefetch;
 pub use plan::{MAX_RUNS, PrefetchPlan};
 pub use pointer::{
     Conservative, Fetch, Fetches, Identify, MOST_FETCHES, Memory, Place, Pointer, PointerCounts,
-    PointerOptions, Walk,
+    PointerOptions, Tagged, Tags, Walk,
 };
 pub use proximity::{Proximity, ProximityOptions};
 pub use registry::{NAMES, OMNISCIENT, POINTER, by_name, by_name_with_tape};

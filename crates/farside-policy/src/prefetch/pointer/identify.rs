@@ -28,3 +28,65 @@ impl Identify for Conservative {
         (inside && word.is_multiple_of(OBJECT_ALIGNMENT)).then_some(word)
     }
 }
+
+/// What a program says of its words.
+pub trait Tags: Send {
+    /// Whether a word is a pointer; `None` where nothing is said.
+    fn is_pointer(&self, location: u64) -> Option<bool>;
+}
+
+impl<T: Tags + Sync + ?Sized> Tags for std::sync::Arc<T> {
+    fn is_pointer(&self, location: u64) -> Option<bool> {
+        (**self).is_pointer(location)
+    }
+}
+
+/// Exact where the program says which words are pointers, as a capability machine knows it of all words; conservative
+/// elsewhere.
+///
+/// A tagged word counts even if it leads to no aligned place: low bits of pointers are used for other things.
+#[derive(Copy, Clone, Debug)]
+pub struct Tagged<T> {
+    /// What is said.
+    pub tags: T,
+    /// What decides where nothing is said.
+    pub otherwise: Conservative,
+}
+
+impl<T: Tags> Identify for Tagged<T> {
+    fn target(&self, location: u64, word: u64) -> Option<u64> {
+        match self.tags.is_pointer(location) {
+            Some(is_pointer) => {
+                let inside = word.wrapping_sub(self.otherwise.first) < self.otherwise.len;
+                (is_pointer && inside).then_some(word)
+            }
+            None => self.otherwise.target(location, word),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Second;
+
+    impl Tags for Second {
+        fn is_pointer(&self, location: u64) -> Option<bool> {
+            (location >= 100).then_some(location == 108)
+        }
+    }
+
+    #[test]
+    fn tags_are_exact_and_where_there_are_none_what_looks_like_a_pointer_is_one() {
+        let otherwise = Conservative { first: 1000, len: 1000 };
+        let tagged = Tagged { tags: Second, otherwise };
+        let target = |location, word| tagged.target(location, word);
+        assert_eq!((target(0, 1000), target(0, 1001)), (Some(1000), None));
+        assert_eq!((target(100, 1000), target(108, 1000)), (None, Some(1000)));
+        assert_eq!(
+            (target(108, 1001), target(108, 2000), target(108, 0)),
+            (Some(1001), None, None)
+        );
+    }
+}

@@ -23,7 +23,7 @@ mod window;
 
 pub use counts::PointerCounts;
 pub use fetch::{Fetch, Fetches, Walk};
-pub use identify::{Conservative, Identify};
+pub use identify::{Conservative, Identify, Tagged, Tags};
 pub use memory::{Memory, Place};
 pub use options::{MOST_FETCHES, PointerOptions};
 
