@@ -146,7 +146,17 @@ impl Pager {
     /// # Errors
     /// If there is no room to keep that.
     pub fn say_pointers(&self, address: usize, size: usize, are: bool) -> farside_os::Result<()> {
-        self.tagged.say(address, size, are)
+        let end = self.base + self.len();
+        let (from, to) = (address.clamp(self.base, end), address.saturating_add(size).min(end));
+        if from >= to {
+            return Ok(());
+        }
+        // Bits of memory that was never used would only take room.
+        let (first, last) = (self.page_of(from), self.page_of(to - 1) + 1);
+        self.table.touched_stretches(first, last).try_for_each(|(start, stop)| {
+            let (start, stop) = (from.max(self.address(start)), to.min(self.address(stop)));
+            self.tagged.say(start, stop - start, are)
+        })
     }
 }
 
