@@ -51,8 +51,8 @@ impl Guesses {
     pub fn add(&mut self, guess: Guess) -> Option<Guess> {
         let set = self.set(guess.page);
         if let Some(known) = set.iter_mut().flatten().find(|known| known.page == guess.page) {
-            // What is sent for now was only foreseen, or it was sent for before, and has come and gone unseen.
-            if guess.sent {
+            // What was only foreseen is sent for now.
+            if guess.sent && !known.sent {
                 *known = guess;
             }
             return None;

@@ -8,10 +8,6 @@
 //! arrived because the program waits for them, on those that were fetched ahead, and through those that are here
 //! already, page by page, until it becomes too unlikely or too far ahead.
 //!
-//! Small objects lie many to a page, and the program goes from one to the next without a fault. So if no pointer near
-//! the places where it came in leads to where it is now, the whole page before is searched for one that does, and for a
-//! link by which that is reached from where it had come into that page, again and again.
-//!
 //! The paper takes the first pointers of a page that faulted (section 3), whatever they are for, and goes no further.
 
 mod chain;
@@ -24,7 +20,6 @@ mod memory;
 mod next;
 mod options;
 mod window;
-mod within;
 
 pub use counts::PointerCounts;
 pub use fetch::{Fetch, Fetches, Walk};
@@ -37,7 +32,6 @@ use guess::{Guess, Guesses};
 use link::{Link, Links, Origin};
 use next::{Next, Nexts, Todo};
 use window::{Found, Window};
-use within::{PAGE_WORDS, Passage};
 
 use super::FaultKind;
 
@@ -62,15 +56,8 @@ const RECENT: u32 = 64;
 /// The same if it was sent for, from when on its use says nothing: any page is used at some time.
 const RECENTLY_SENT: u32 = 256;
 
-/// Places that are looked at because of one page: a page holds so many small objects. One in another page counts twice.
-const LOOKS: usize = 128;
-
-/// Searches of a page in a row that were in vain, after which only at every so many faults a page is searched.
-const TIRED: u32 = 64;
-const REST: u32 = 16;
-
-/// How much one passage through a page teaches at most.
-const MOST_LESSONS: u32 = 16;
+/// Places that are looked at because of one page.
+const LOOKS: usize = 64;
 
 /// How many pages a chain fetches from one that stays unmapped, to see the program come by, to the next.
 const WATCHED_SHARE: u32 = 4;
@@ -87,8 +74,6 @@ pub struct Pointer {
     counts: PointerCounts,
     /// Faults so far, as the time by which guesses grow old.
     faults: u32,
-    /// Searches of pages in a row that were in vain.
-    vain: u32,
 }
 
 impl Pointer {
@@ -108,7 +93,6 @@ impl Pointer {
             chains: Chains::default(),
             counts: PointerCounts::default(),
             faults: 0,
-            vain: 0,
         }
     }
 
@@ -168,13 +152,8 @@ impl Pointer {
 
     /// The program came to a place whose page is here now: remembers what lies around it, and adds to `fetches` what to
     /// send for.
-    pub fn enter(&mut self, memory: &mut dyn Memory, mut walk: Walk, fetches: &mut Fetches) {
+    pub fn enter(&mut self, memory: &mut dyn Memory, walk: Walk, fetches: &mut Fetches) {
         self.counts.scanned += 1;
-        if walk.from == 0
-            && let Some((from, context)) = self.learn_within(memory, walk.entry)
-        {
-            walk = Walk { from, context, ..walk };
-        }
         let Some(window) = Window::look(memory, &self.options, walk.entry, walk.context) else {
             return;
         };
@@ -236,35 +215,6 @@ impl Pointer {
         (0, 0)
     }
 
-    /// Looks for the pointer by which the program came to `address` from a page within which it had followed others.
-    fn learn_within(&mut self, memory: &mut dyn Memory, address: u64) -> Option<(u64, u8)> {
-        if self.vain >= TIRED && !self.faults.is_multiple_of(REST) {
-            return None;
-        }
-        let Some(Passage { link, hops, exit }) = self.passage(memory, address) else {
-            self.vain = self.vain.saturating_add(1);
-            return None;
-        };
-        self.vain = 0;
-        let (context, reached_as) = (self.history[self.newest].context, link.context());
-        let links = self.links(exit);
-        let number = links.saw(context, link);
-        // It was followed that often.
-        (1..hops.min(MOST_LESSONS)).for_each(|_| links.answer(reached_as, number, true));
-        Some((exit, reached_as))
-    }
-
-    fn passage(&self, memory: &mut dyn Memory, address: u64) -> Option<Passage> {
-        let last = &self.history[self.newest];
-        let mut words = [0; PAGE_WORDS];
-        let page = last.entry / PAGE;
-        let is_here = matches!(memory.place(page), Place::Here | Place::Unused);
-        if page == address / PAGE || !is_here || !memory.read(page * PAGE, &mut words) {
-            return None;
-        }
-        within::passage(&*self.identify, &words, last, address)
-    }
-
     /// The pointer in a window of the history that leads to `address`: one of a known link if there is one, else the
     /// nearest.
     fn pointer_to(&self, at: usize, address: u64) -> Option<Found> {
@@ -304,10 +254,8 @@ impl Pointer {
     ) {
         let mut todo = Todo::default();
         todo.push(walk);
-        let (mut looks, mut page) = (0, walk.entry / PAGE);
-        while let Some(walk) = todo.pop().filter(|_| looks < LOOKS) {
-            let is_same = walk.entry / PAGE == std::mem::replace(&mut page, walk.entry / PAGE);
-            looks += if is_same { 1 } else { 2 };
+        for _ in 0..LOOKS {
+            let Some(walk) = todo.pop() else { break };
             let look = || {
                 self.counts.scanned += 1;
                 Window::look(memory, &self.options, walk.entry, walk.context)
@@ -324,8 +272,7 @@ impl Pointer {
 
     /// Fetches what the elements lead to that follow the one by which the program came to a place.
     fn go_on_in_array(&mut self, memory: &mut dyn Memory, walk: &Walk, fetches: &mut Fetches) {
-        let is_there = matches!(memory.place(walk.from / PAGE), Place::Here | Place::Unused);
-        if !is_there || !self.links(walk.from).has(Origin::Sibling) {
+        if walk.from == 0 || !self.links(walk.from).has(Origin::Sibling) {
             return;
         }
         let Some(window) = Window::look(memory, &self.options, walk.from, 0) else { return };

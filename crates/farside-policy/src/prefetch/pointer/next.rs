@@ -2,7 +2,7 @@
 
 use super::link::Link;
 use super::window::Window;
-use super::{Identify, PAGE, Walk};
+use super::{Identify, Walk};
 
 /// A place that a pointer leads to.
 #[derive(Copy, Clone, Debug)]
@@ -41,6 +41,7 @@ impl Nexts {
         (number, link): (u8, Link),
         (location, rate, from_context): (u64, u16, u8),
     ) {
+        let confidence = ((u32::from(walk.confidence) * u32::from(rate)) >> 16) as u16;
         let is_known = |next: &Next| next.location == location;
         if self.len == Self::MOST || self.items[..self.len].iter().any(is_known) {
             return;
@@ -50,12 +51,6 @@ impl Nexts {
             return;
         };
         let entry = target.wrapping_add_signed(link.behind);
-        // Who goes on within a page has decided once, not at each of its nodes.
-        let confidence = if entry / PAGE == walk.entry / PAGE {
-            walk.confidence.min(rate)
-        } else {
-            ((u32::from(walk.confidence) * u32::from(rate)) >> 16) as u16
-        };
         let from = location;
         let context = link.context();
         let walk = Walk { entry, context, from, confidence, ..*walk };

@@ -74,22 +74,13 @@ impl Window {
         self.words[..self.len].get(at as usize).copied()
     }
 
-    /// Where its words lie.
-    pub fn locations(&self) -> impl Iterator<Item = u64> + use<> {
-        (self.start..self.start + self.len as u64 * WORD).step_by(WORD as usize)
-    }
-
     /// All pointers in it that lead to an address near to what they name.
     pub fn leading_to(&self, address: u64) -> impl Iterator<Item = Found> + '_ {
-        self.words[..self.len].iter().zip(self.locations()).filter_map(move |(word, location)| {
-            Some(Found { location, behind: behind(*word, address)? })
-        })
+        let from = address.wrapping_sub(FARTHEST_BEHIND);
+        let is_near = move |word: u64| word.wrapping_sub(from) <= FARTHEST_BEHIND + FARTHEST_BEFORE;
+        let places = (self.start..).step_by(WORD as usize);
+        self.words[..self.len].iter().zip(places).filter(move |(word, _)| is_near(**word)).map(
+            move |(word, location)| Found { location, behind: address.wrapping_sub(*word) as i64 },
+        )
     }
-}
-
-/// How far behind what a pointer names an address is, if it is near.
-pub(super) fn behind(named: u64, address: u64) -> Option<i64> {
-    let from = address.wrapping_sub(FARTHEST_BEHIND);
-    let is_near = named.wrapping_sub(from) <= FARTHEST_BEHIND + FARTHEST_BEFORE;
-    is_near.then(|| address.wrapping_sub(named) as i64)
 }
