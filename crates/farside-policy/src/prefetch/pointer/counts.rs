@@ -7,9 +7,7 @@ pub struct PointerCounts {
     pub scanned: u64,
     /// Pointers to far pages that were found there by links.
     pub candidates: u64,
-    /// Pages to be sent for.
-    pub sent: u64,
-    /// Those of them that were seen to be used.
+    /// Pages that were sent for and seen to be used.
     pub used: u64,
     /// Those that the program came to when they were still on their way.
     pub late: u64,

@@ -173,7 +173,6 @@ impl Pointer {
     pub fn not_sent(&mut self, fetch: &Fetch) {
         if let Some(guess) = self.guesses.find(fetch.walk.entry / PAGE) {
             guess.sent = false;
-            self.counts.sent = self.counts.sent.saturating_sub(1);
             self.chains.step_back(guess.chain, guess.step);
         }
     }
@@ -380,7 +379,6 @@ impl Pointer {
     fn send(&mut self, walk: Walk, guess: Guess) -> Option<Fetch> {
         let step = self.chains.step(walk, guess, self.options.depth)?;
         self.remember(Guess { sent: true, step, ..guess });
-        self.counts.sent += 1;
         Some(Fetch { walk, watch: self.is_watched(step) })
     }
 
