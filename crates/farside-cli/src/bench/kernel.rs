@@ -72,14 +72,6 @@ pub(crate) fn kill_process(pid: libc::pid_t) {
     }
 }
 
-/// Asks one process to end.
-pub(crate) fn terminate_process(pid: libc::pid_t) {
-    if pid > 1 {
-        // SAFETY: kill touches no memory.
-        unsafe { libc::kill(pid, libc::SIGTERM) };
-    }
-}
-
 /// What a finished child used.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Usage {

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
 use super::Bench;
 use super::counted::Counted;
 use crate::bench::launch::{self, Place};
@@ -109,7 +112,8 @@ impl Started {
     /// Ends it, as something went wrong: the supervisor of a run passes the signal on to the program.
     pub fn give_up(mut self) {
         drop((self.child.stdin.take(), self.child.stdout.take()));
-        kernel::terminate_process(self.child.id() as libc::pid_t);
+        // If it has ended by itself, there is nobody to ask.
+        let _ = kill(Pid::from_raw(self.child.id() as libc::pid_t), Signal::SIGTERM);
         let end = Instant::now() + PATIENCE;
         while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(10));
