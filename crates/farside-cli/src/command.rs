@@ -10,10 +10,11 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use farside_pager::settings::Settings;
+use farside_policy::prefetch::{self, PointerOptions};
 use farside_policy::replacement;
 
 use crate::analysis::{analyze, names, partition, path, simulate};
-use crate::options::{Given, Layer, Options, Origin, Pace, prefetchers};
+use crate::options::{Given, Layer, Options, Origin, Pace};
 use crate::traces::{export, import};
 use crate::{
     Failure, bench, capture, doctor, faults, generate, node, plan, record, run, study, tapes, top,
@@ -137,7 +138,7 @@ struct RunArguments {
     #[arg(long, value_name = "NAME")]
     replacement: Option<String>,
     /// Which pages are fetched before they are asked for.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME[:HOW]")]
     prefetch: Option<String>,
     /// Keep prefetched pages unmapped until they are touched, so that their use is counted exactly;
     /// costs a fault for each.
@@ -208,7 +209,10 @@ fn run_help() -> String {
          ucx://HOST[:PORT],...[?copies=N&...]\n                 \
          the same over UCX: shared memory, TCP or RDMA, whichever it finds; nothing is protected on its way\n\n\
          Replacement policies:\n{}\n\
-         Prefetchers:\n{}\n\
+         Prefetchers:\n{}  pointer and adaptive can be told how pointers are followed, as in\n    \
+         pointer:{}\n  \
+         which are most pages for one, pages ahead, bytes looked at before and behind the place where the\n  \
+         program comes in, and the least likelihood in per cent\n\n\
          Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR,\n\
          FARSIDE_COPIES, FARSIDE_SEAL, FARSIDE_INSECURE, FARSIDE_PSK, FARSIDE_TLS_CA,\n\
          FARSIDE_TLS_CERT, FARSIDE_TLS_KEY, FARSIDE_PASSWORD, FARSIDE_READAHEAD, FARSIDE_REPLACEMENT, FARSIDE_PREFETCH, FARSIDE_EXACT_PREFETCH,\n\
@@ -219,7 +223,8 @@ fn run_help() -> String {
          127  there is no such program\n  else that of the program; if a signal killed it, farside \
          dies by the same signal",
         list(replacement::NAMES, &defaults.replacement),
-        list(&prefetchers(), &defaults.prefetch),
+        list(&prefetch::of_runs().collect::<Vec<_>>(), &defaults.prefetch),
+        PointerOptions::default(),
     )
 }
 

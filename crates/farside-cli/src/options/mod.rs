@@ -10,7 +10,7 @@ use farside_far::{FarUrl, FileUrl, NodesUrl, RedisUrl};
 use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
 use farside_pager::{LogFaults, Recording};
 use farside_policy::prefetch::Choice;
-use farside_policy::{prefetch, replacement};
+use farside_policy::replacement;
 use farside_wire::transport::Files;
 
 pub use layer::{Given, Layer, Origin};
@@ -213,11 +213,6 @@ fn name(given: Option<&Given>, known: &[(&str, &str)], default: String) -> Resul
 fn prefetcher(given: Option<&Given>, default: String) -> Result<String, Failure> {
     let Some(given) = given else { return Ok(default) };
     given.text.parse().map(|_: Choice| given.text.clone()).map_err(|bad| given.refuse(bad))
-}
-
-/// The prefetchers that work in a run.
-pub fn prefetchers() -> Vec<(&'static str, &'static str)> {
-    [prefetch::NAMES, &[prefetch::POINTER]].concat()
 }
 
 /// Whether the usual one of two was given, or none.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{
-    Adaptive, LinuxWindow, NAMES, POINTER, PointerOptions, Prefetcher, WithPointers, by_name,
+    Adaptive, LinuxWindow, POINTER, PointerOptions, Prefetcher, WithPointers, by_name, of_runs,
 };
 
 /// A prefetcher of runs: its name, and behind a colon how pointers are followed if it follows them.
@@ -41,8 +41,7 @@ impl fmt::Display for BadChoice {
 impl std::error::Error for BadChoice {}
 
 fn names() -> String {
-    let names: Vec<&str> = NAMES.iter().chain([&POINTER]).map(|(name, _)| *name).collect();
-    names.join(", ")
+    of_runs().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
 }
 
 impl FromStr for Choice {
@@ -54,7 +53,7 @@ impl FromStr for Choice {
             Some((name, parameters)) => (name, Some(parameters)),
             None => (text, None),
         };
-        let known = NAMES.iter().chain([&POINTER]).find(|(name, _)| *name == given);
+        let known = of_runs().find(|(name, _)| *name == given);
         let name = known.ok_or(BadChoice::Name)?.0;
         let follows = name == POINTER.0 || name == Adaptive::NAME;
         let pointers = match parameters {

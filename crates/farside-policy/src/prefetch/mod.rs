@@ -30,7 +30,7 @@ pub use pointer::{
     PointerOptions, Tagged, Tags, Walk,
 };
 pub use proximity::{Proximity, ProximityOptions};
-pub use registry::{NAMES, OMNISCIENT, POINTER, by_name, by_name_with_tape};
+pub use registry::{NAMES, OMNISCIENT, POINTER, by_name, by_name_with_tape, of_runs};
 pub use spatial::{Spatial, SpatialOptions};
 pub use swap_cluster::SwapCluster;
 pub use tape::{Tape, TapeOptions};

@@ -25,7 +25,12 @@ pub const NAMES: &[(&str, &str)] = &[
 pub const POINTER: (&str, &str) =
     ("pointer", "read-ahead as linux does it, and what the pages that come point to");
 
-/// The same for prefetchers that have to see every access, or what comes, as in a simulation.
+/// Those that a run can have: they work with what it sees of accesses, and some with what it sees of memory.
+pub fn of_runs() -> impl Iterator<Item = (&'static str, &'static str)> {
+    NAMES.iter().chain([&POINTER]).copied()
+}
+
+/// The same as [`NAMES`] for prefetchers that have to see every access, or what comes, as in a simulation.
 pub const OMNISCIENT: &[(&str, &str)] = &[
     ("proximity", "what followed a page the last times, and what followed that, as in PATH"),
     ("tape", "what comes, known beforehand, as in 3PO"),

@@ -3,7 +3,7 @@
 use super::counted::Counted;
 use super::parts::{Part, Ran, Subject};
 use super::works::Work;
-use super::{Bench, OURS, PARTNER, prefetchers};
+use super::{Bench, COMPARED, OURS, PARTNER};
 use crate::bench::launch::Place;
 use crate::bench::row::median;
 use crate::bench::{Failure, warmup};
@@ -59,19 +59,18 @@ pub(super) fn figures(
         let options = ["--local", &local, "--far", &far, "--prefetch", prefetch].map(str::to_owned);
         options.into_iter().chain(more.iter().map(|option| (*option).to_owned())).collect()
     };
-    let names = prefetchers();
-    let mut runs = vec![Vec::new(); names.len()];
+    let mut runs = vec![Vec::new(); COMPARED.len()];
     let rounds = bench.shared.repetitions as usize;
     for round in 0..rounds {
         // Who goes first changes from round to round.
-        for turn in 0..names.len() {
-            let at = (round + turn) % names.len();
-            let how = format!("--prefetch {}, round {} of {rounds}", names[at], round + 1);
-            runs[at].push(run(&how, &options(names[at], &[]))?.parts);
+        for turn in 0..COMPARED.len() {
+            let at = (round + turn) % COMPARED.len();
+            let how = format!("--prefetch {}, round {} of {rounds}", COMPARED[at], round + 1);
+            runs[at].push(run(&how, &options(COMPARED[at], &[]))?.parts);
         }
     }
     let mut all = Vec::new();
-    for (prefetch, runs) in names.into_iter().zip(&runs) {
+    for (prefetch, runs) in COMPARED.into_iter().zip(&runs) {
         let mut watched = Vec::new();
         if work.is_watched() && [OURS, PARTNER].contains(&prefetch) {
             let how = format!("--prefetch {prefetch}, all prefetched pages watched");

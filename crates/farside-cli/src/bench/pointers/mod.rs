@@ -32,11 +32,11 @@ use works::Work;
 const OURS: &str = "pointer";
 const PARTNER: &str = "linux";
 
-/// All prefetchers that a program runs with.
-const SINGLE: [&str; 4] = ["none", PARTNER, "leap", OURS];
-
-/// The one that chooses among others; it is measured if there is one.
+/// The one that chooses among others.
 const CHOOSING: &str = "adaptive";
+
+/// All prefetchers that a program runs with.
+const COMPARED: [&str; 5] = ["none", PARTNER, "leap", OURS, CHOOSING];
 
 /// Options of `farside bench pointers`.
 #[derive(Debug, Args)]
@@ -125,12 +125,6 @@ pub(crate) fn run(
     }
     bench.write_details()?;
     Ok(bench.rows)
-}
-
-/// The names of the prefetchers that there are of those that are measured.
-fn prefetchers() -> Vec<&'static str> {
-    let is_there = crate::options::prefetchers().iter().any(|(name, _)| *name == CHOOSING);
-    SINGLE.into_iter().chain(is_there.then_some(CHOOSING)).collect()
 }
 
 impl Bench<'_> {
