@@ -51,14 +51,15 @@ pub const BLOCK_TOUCHED: u8 = 1;
 /// Some page of the block may have another protection than read-write.
 pub const BLOCK_PROTECTED: u8 = 2;
 
-fn reserve_words(pages: u64, subject: &'static str) -> Result<&'static [AtomicU64]> {
-    let len = usize::try_from(pages)
+/// `count` zeroed words that cost memory only where they are written; unmapped by who reserved them.
+pub(crate) fn reserve_words(count: u64, subject: &'static str) -> Result<&'static [AtomicU64]> {
+    let len = usize::try_from(count)
         .ok()
-        .and_then(|pages| pages.checked_mul(8))
+        .and_then(|count| count.checked_mul(8))
         .ok_or(OsError { call: "mmap", subject, errno: libc::ENOMEM })?;
     let addr = reserve(len.next_multiple_of(4096), 4096, subject)?;
-    // SAFETY: a fresh zeroed mapping of that length, unmapped only with the table.
-    Ok(unsafe { std::slice::from_raw_parts(addr as *const AtomicU64, pages as usize) })
+    // SAFETY: a fresh zeroed mapping of that length, unmapped only with its owner.
+    Ok(unsafe { std::slice::from_raw_parts(addr as *const AtomicU64, count as usize) })
 }
 
 fn reserve_bytes(count: u64, subject: &'static str) -> Result<&'static [AtomicU8]> {

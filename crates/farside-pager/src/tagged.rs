@@ -7,16 +7,19 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use farside_os::memory::{self, PAGE, reserve};
+use farside_os::memory::{self, PAGE};
 use farside_policy::prefetch::Tags;
 
 use crate::pager::Pager;
+use crate::table::reserve_words;
 
 /// Bytes of a word.
 const WORD: usize = 8;
 
 /// Words of bits for each page.
 const WORDS: usize = PAGE / WORD / 64;
+
+const SUBJECT: &str = "what the program says of pointers";
 
 /// A bit for each word of a range of memory, and one for each page.
 #[derive(Debug)]
@@ -27,13 +30,7 @@ struct Bits {
 
 impl Bits {
     fn new(pages: usize) -> farside_os::Result<Self> {
-        let array = |count: usize| {
-            let len = (count * size_of::<AtomicU64>()).next_multiple_of(PAGE);
-            let address = reserve(len, PAGE, "what the program says of pointers")?;
-            // SAFETY: a fresh zeroed mapping of at least that length, unmapped only with the bits.
-            let array = unsafe { std::slice::from_raw_parts(address as *const AtomicU64, count) };
-            farside_os::Result::Ok(array)
-        };
+        let array = |count: usize| reserve_words(count as u64, SUBJECT);
         Ok(Self { words: array(pages * WORDS)?, pages: array(pages.div_ceil(64))? })
     }
 }
@@ -43,8 +40,7 @@ impl Drop for Bits {
         for array in [self.words, self.pages] {
             let len = size_of_val(array).next_multiple_of(PAGE);
             // A range that cannot be unmapped stays mapped, and harms nobody.
-            let _ =
-                memory::unmap(array.as_ptr() as usize, len, "what the program says of pointers");
+            let _ = memory::unmap(array.as_ptr() as usize, len, SUBJECT);
         }
     }
 }
