@@ -1,6 +1,7 @@
-// Lists of nodes of a page each, in an order by chance: `pointers NODES THREADS [plain|untagged|marked|tagged]`. The
-// pointers may be said to be none (untagged), or have a mark in their lowest bit, and be said to be pointers (tagged). Each thread walks its own three times and
-// changes every node, and gives the mapping back while what lies there may still be on its way. Prints what it found.
+// Lists of nodes of a page each, in an order by chance: `pointers NODES THREADS [plain|untagged|reused|marked|tagged]`. The
+// pointers may be said to be none (untagged), or that was said of memory that is given back before, most of it never used
+// (reused); or have a mark in their lowest bit, and be said to be pointers (tagged). Each thread walks its own three times
+// and changes every node, and gives the mapping back while what lies there may still be on its way. Prints what it found.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -20,15 +21,31 @@ struct node {
 };
 
 static size_t nodes;
-static int marks, tags, untags;
+static int marks, tags, untags, reuses;
+
+static struct node *map(void)
+{
+    void *memory = mmap(NULL, nodes * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) exit(2);
+    return memory;
+}
+
+// Memory of which something is said, and that is given back.
+static void say_and_unmap(void)
+{
+    struct node *memory = map();
+    for (size_t i = 0; i < nodes; i += 256) memory[i].value = i;
+    if (farside_untag(memory, nodes * PAGE)) exit(3);
+    munmap(memory, nodes * PAGE);
+}
 
 static void *walk(void *seed)
 {
     uint64_t state = (uintptr_t)seed, sum = 0;
     size_t *order = malloc(nodes * sizeof *order);
-    struct node *memory =
-        mmap(NULL, nodes * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!order || memory == MAP_FAILED) exit(2);
+    if (reuses) say_and_unmap();
+    struct node *memory = map();
+    if (!order) exit(2);
     for (size_t i = 0; i < nodes; i++) {
         state = state * 6364136223846793005ull + 1442695040888963407ull;
         size_t other = (size_t)(state >> 33) % (i + 1);
@@ -58,6 +75,7 @@ int main(int count, char **arguments)
     const char *how = count == 4 ? arguments[3] : "plain";
     tags = !strcmp(how, "tagged");
     untags = !strcmp(how, "untagged");
+    reuses = !strcmp(how, "reused");
     marks = tags || !strcmp(how, "marked");
     nodes = strtoul(arguments[1], NULL, 10);
     long threads = atol(arguments[2]);

@@ -111,6 +111,8 @@ impl Pager {
     fn forget_pages(&self, first: u64, end: u64) {
         let mut forgotten = 0;
         for (start, stop) in self.table.touched_stretches(first, end) {
+            // Something may be said of pages beside touched ones, too.
+            (start..stop).for_each(|page| self.tagged.forget(page));
             let mut at = start;
             while at < stop {
                 at = self.discard_some(at, stop, &mut forgotten);
@@ -171,7 +173,6 @@ impl Pager {
             let _ = self.store.discard(*first, *count);
         }
         for page in &held.pages {
-            self.tagged.forget(*page);
             self.publish_absent(*page, Word::new(State::Untouched));
         }
     }

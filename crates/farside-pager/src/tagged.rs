@@ -19,6 +19,7 @@ const WORD: usize = 8;
 /// Words of bits for each page.
 const WORDS: usize = PAGE / WORD / 64;
 
+/// What an error is about.
 const SUBJECT: &str = "what the program says of pointers";
 
 /// A bit for each word of a range of memory, and one for each page.

@@ -77,9 +77,13 @@ fn what_a_program_says_of_its_pointers_is_believed() {
     if !has_program("what_a_program_says_of_its_pointers_is_believed", "gcc", "gcc") {
         return;
     }
-    for (kind, is_followed) in
-        [("plain", true), ("untagged", false), ("marked", false), ("tagged", true)]
-    {
+    for (kind, is_followed) in [
+        ("plain", true),
+        ("untagged", false),
+        ("reused", true),
+        ("marked", false),
+        ("tagged", true),
+    ] {
         let (demand, sent, _) = run_list(&["1", kind], "pointer", &[]);
         assert_eq!(sent > NODES, is_followed, "{kind}: {sent} pages sent for");
         assert_eq!(demand < NODES / 4, is_followed, "{kind}: {demand} demand faults");
