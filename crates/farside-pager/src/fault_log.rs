@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use farside_os::memory::PAGE;
-use farside_wire::fault_log::{Answer, LoggedFault};
+use farside_policy::prefetch::{Deed, Pointer};
+use farside_wire::fault_log::{self, Answer, Logged, LoggedDeed, LoggedFault};
 use farside_wire::queue::Sender;
 
 use crate::pager::{Pager, Worker};
@@ -50,9 +51,9 @@ impl FaultLog {
         (self.surroundings.instruction)(thread).unwrap_or(0)
     }
 
-    fn put(&self, fault: LoggedFault) {
+    fn put(&self, logged: Logged) {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        if queue.put(&fault.encode(), &self.surroundings.reader_lives).is_err() {
+        if queue.put(&logged.encode(), &self.surroundings.reader_lives).is_err() {
             self.stop();
         }
     }
@@ -78,16 +79,39 @@ impl Pager {
         let Some(log) = self.fault_log.as_ref().filter(|log| log.is_on()) else {
             return serve(w);
         };
-        w.answer = None;
+        (w.answer, w.chain) = (None, 0);
         let instruction = log.instruction(fault.thread);
         let outcome = serve(w);
         if let Some(answer) = w.answer {
             let Fault { addr, write, thread, .. } = fault;
             let write = write || answer == Answer::Protection;
             let page = (addr & !(PAGE - 1)) as u64;
-            log.put(LoggedFault { thread, page, instruction, write, answer });
+            let chain = w.chain;
+            let fault = LoggedFault { thread, page, instruction, write, answer, chain };
+            log.put(Logged::Fault(fault));
         }
         outcome
+    }
+
+    /// Logs what was done about pointers, if that is written down.
+    pub(crate) fn log_pointers(&self, pointers: &mut Pointer) {
+        for done in pointers.take_journal() {
+            let deed = match done.deed {
+                Deed::Scanned => fault_log::Deed::Scanned,
+                Deed::Candidate => fault_log::Deed::Candidate,
+                Deed::Used => fault_log::Deed::Used,
+                Deed::Late => fault_log::Deed::Late,
+                Deed::Unused => fault_log::Deed::Unused,
+            };
+            self.log_deed(deed, done.page, done.chain);
+        }
+    }
+
+    /// Logs something that was done about the pointer to a page, by its number among all of the address space.
+    pub(crate) fn log_deed(&self, deed: fault_log::Deed, page: u64, chain: u32) {
+        if let Some(log) = self.fault_log.as_ref().filter(|log| log.is_on()) {
+            log.put(Logged::Deed(LoggedDeed { deed, page: page * PAGE as u64, chain }));
+        }
     }
 
     /// In a forked child, whose faults are not logged.

@@ -134,6 +134,8 @@ pub struct Worker {
     pub(crate) spurious: u32,
 }
 
+    /// The chain of pages that it begins or goes on with.
+    pub(crate) chain: u32,
 impl Worker {
     /// A worker with the given scratch memory, each [`BATCH`] pages long and its own alone.
     pub fn new(fresh: usize, bounce: usize) -> Self {
@@ -149,6 +151,7 @@ impl Worker {
         }
     }
 
+            chain: 0,
     /// The first `count` pages of the bounce buffer.
     pub(crate) fn bounce(&mut self, count: usize) -> &mut [u8] {
         assert!(count <= BATCH);

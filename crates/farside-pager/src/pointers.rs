@@ -13,6 +13,7 @@ use farside_policy::prefetch::{
 };
 use farside_policy::replacement::Assigned;
 use farside_trace::PageId;
+use farside_wire::fault_log::Deed;
 
 use crate::counters::Counters;
 use crate::flight::Flight;
@@ -109,6 +110,7 @@ impl Pager {
                 Counters::add(counter, n);
             }
         }
+        self.log_pointers(pointers);
     }
 
     fn lock_pointers(&self) -> Option<MutexGuard<'_, Pointer>> {
@@ -133,6 +135,7 @@ impl Pager {
         }
         let Some(mut pointers) = self.lock_pointers() else { return Ok(None) };
         let (walk, parked) = pointers.fault(entry, kind);
+        w.chain = walk.chain();
         drop(pointers);
         if let Some(fetch) = parked {
             self.send_for_pointer(w, fetch)?;
@@ -249,6 +252,7 @@ impl Pager {
         let held = Some(self.space.now_ns());
         self.flights.add(Flight { ticket, frames: None, keep, purpose, held, walk });
         Counters::add(&self.counters.pointer_pages, 1);
+        self.log_deed(Deed::Fetched, fetch.walk.entry / PAGE as u64, fetch.walk.chain());
         Ok(true)
     }
 

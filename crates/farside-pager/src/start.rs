@@ -177,7 +177,12 @@ pub fn start(
         prefetcher,
         pointers: follow.map(|options| {
             let otherwise = Conservative { first: base as u64, len: pages * PAGE as u64 };
-            Pointer::new(options, Box::new(Tagged { tags: Arc::clone(&tagged), otherwise }))
+            let identify = Box::new(Tagged { tags: Arc::clone(&tagged), otherwise });
+            let mut pointers = Pointer::new(options, identify);
+            if settings.log_faults.is_some() {
+                pointers.keep_journal();
+            }
+            pointers
         }),
         tagged,
         space: Arc::clone(&space) as Arc<dyn AddressSpace>,

@@ -3,6 +3,7 @@
 use farside_report::stacks::FaultStacks;
 use farside_symbols::Names;
 
+use super::followed::Followed;
 use super::hints::{HintSite, hint_sites};
 use super::pointers::{Pointers, Room};
 use super::samples::Samples;
@@ -27,6 +28,8 @@ pub struct Findings {
     pub hints: Vec<(Spot, HintSite)>,
     /// Which faults are pointer-based, if that was asked for.
     pub pointers: Option<Pointers>,
+    /// What came of following pointers, if they were followed.
+    pub followed: Option<Followed>,
     /// The stacks.
     pub stacks: FaultStacks,
     /// All faults of interest.
@@ -68,6 +71,7 @@ impl Findings {
             suggestions,
             hints: hint_sites(watched, &mut names),
             pointers,
+            followed: Followed::new(watched, &samples, &mut names),
             stacks,
             samples: (watched.tally.samples, watched.tally.incomplete),
             lost: watched.tally.lost,

@@ -44,6 +44,7 @@ pub fn of(findings: &Findings) -> Value {
         "lost_events": findings.lost,
         "refused": findings.refused,
         "pointers": findings.pointers.as_ref().map(Pointers::json),
+        "followed": findings.followed.as_ref().map(|found| found.json(|at| Value::Object(spot(at)))),
         "sites": sites.collect::<Vec<_>>(),
         "hints": hints.collect::<Vec<_>>(),
     })

@@ -2,6 +2,7 @@
 
 mod distinct;
 mod findings;
+mod followed;
 mod hints;
 mod json;
 mod own_code;
@@ -27,6 +28,7 @@ use clap::{Args, ValueEnum};
 use farside_os::fault_events;
 use farside_os::memory::PAGE;
 use farside_pager::LogFaults;
+use farside_policy::prefetch::Choice;
 use farside_wire::fault_log::Answer;
 
 pub use watcher::{Watched, Watcher};
@@ -164,11 +166,17 @@ impl FaultsArguments {
         if self.prefetch.is_none() {
             options.prefetch = "none".to_owned();
         }
-        // Whether what a hint reads ahead is used is seen by a fault of its own.
-        options.exact_prefetch_count |= self.hints;
+        // Whether what a hint or a pointer reads ahead is used is seen by a fault of its own.
+        options.exact_prefetch_count |= self.hints || self.follows_pointers(&options.prefetch);
         options.log_faults =
             Some(LogFaults { instructions: fault_events::allowed().is_err(), hints: self.hints });
         Ok(options)
+    }
+
+    /// Whether a prefetcher that was asked for follows pointers.
+    fn follows_pointers(&self, prefetch: &str) -> bool {
+        self.prefetch.is_some()
+            && prefetch.parse::<Choice>().is_ok_and(|choice| choice.pointers.is_some())
     }
 
     fn wanted(&self, answer: Answer) -> bool {

@@ -3,10 +3,11 @@
 use farside_report::report::{Figure, Report, Section, Table};
 
 use super::findings::Findings;
-use super::pointers;
+use super::followed::Followed;
 use super::screen::notes;
 use super::suggest::Suggestion;
 use super::words::{by_access, place, spot, stride};
+use super::{followed, pointers};
 use crate::run::grouped;
 
 /// Most sites in the table.
@@ -51,6 +52,7 @@ pub fn report(findings: &Findings) -> Report {
             table: Some(Table { columns, rows: pointers::rows(found).collect() }),
         });
     }
+    sections.extend(findings.followed.iter().flat_map(followed_sections));
     if !findings.hints.is_empty() {
         sections.push(Section {
             id: "hints".to_owned(),
@@ -64,6 +66,40 @@ pub fn report(findings: &Findings) -> Report {
         });
     }
     Report { title: "Fault sites".to_owned(), subtitle: findings.title.clone(), facts, sections }
+}
+
+/// What came of following pointers, by site and by part of memory.
+fn followed_sections(found: &Followed) -> [Section; 2] {
+    let table = |last: &str, rows| {
+        let columns = followed::columns().into_iter().chain([last]).map(str::to_owned).collect();
+        Some(Table { columns, rows })
+    };
+    let section = |id: &str, title: &str, text: &str, table| Section {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        text: text.to_owned(),
+        figure: None,
+        table,
+    };
+    let sites = followed::site_rows(found, MOST).collect();
+    let parts = followed::part_rows(found, MOST).collect();
+    [
+        section(
+            "followed",
+            "Pointers that were followed",
+            "What was done about pointers, by where the program was when a chain of pages began, each fetched because \
+             of a pointer in one before: places looked at, pointers to far pages found there, pages fetched, and of \
+             these those that were used, that the program came to when they were still on their way, and that left \
+             without having been used.",
+            table("site where a chain began", sites),
+        ),
+        section(
+            "followed-memory",
+            "The same by part of memory",
+            "Which pointers are followed is learned in each of these parts separately.",
+            table("memory", parts),
+        ),
+    ]
 }
 
 fn hint_table(findings: &Findings) -> Table {

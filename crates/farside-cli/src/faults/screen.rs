@@ -6,8 +6,8 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 
 use super::findings::Findings;
-use super::pointers;
 use super::words::{by_access, place, source_line, spot, stride};
+use super::{followed, pointers};
 use crate::run::grouped;
 
 /// The table, of at most `most` sites, and what is to be said besides.
@@ -20,6 +20,7 @@ pub fn text(findings: &Findings, most: usize) -> String {
         let _ = writeln!(text, "  {line}");
     }
     text.extend(findings.pointers.as_ref().map(pointers::summary));
+    text.extend(findings.followed.as_ref().map(|found| followed::tables(found, most)));
     let suggested: Vec<_> = findings.suggested().take(most).collect();
     if !suggested.is_empty() {
         text.push_str(
@@ -133,6 +134,6 @@ pub fn percent(share: f64) -> String {
 }
 
 /// Text without anything that would steer a terminal.
-fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use farside_os::fault_events::{FaultEvent, FaultEvents};
 use farside_symbols::{Images, Registers, Unwinder};
-use farside_wire::fault_log::{LoggedFault, WORDS};
+use farside_wire::fault_log::{Logged, LoggedFault, WORDS};
 use farside_wire::hint_board::{Counted, HintBoard};
 use farside_wire::queue;
 
+use super::followed;
 use super::pending::{Pending, Touched};
 use super::pointers::Noted;
 use super::tally::{Kind, Stream, Tally};
@@ -43,6 +44,8 @@ pub struct Watched {
     pub hints: Vec<Counted>,
     /// What tells which faults were pointer-based, if that was asked for.
     pub noted: Option<Noted>,
+    /// What came of following pointers.
+    pub followed: followed::Tally,
     /// Why the kernel told nothing of its faults, if it did not.
     pub refused: Option<String>,
 }
@@ -196,8 +199,11 @@ impl Work {
     fn hear_process(&mut self) {
         let words = std::mem::take(&mut self.words);
         let (faults, rest) = words.as_chunks::<WORDS>();
-        for fault in faults.iter().filter_map(|words| LoggedFault::decode(*words)) {
-            self.hear(fault);
+        for logged in faults.iter().filter_map(|words| Logged::decode(*words)) {
+            match logged {
+                Logged::Fault(fault) => self.hear(fault),
+                Logged::Deed(deed) => self.watched.followed.add(deed),
+            }
         }
         self.words.extend_from_slice(rest);
     }
@@ -212,6 +218,7 @@ impl Work {
                 if let Some(noted) = &mut self.watched.noted {
                     noted.add_unseen(fault.page, kind);
                 }
+                self.watched.followed.fault(fault.chain, None);
                 return;
             }
             (None, instruction) => {
@@ -224,6 +231,7 @@ impl Work {
         let place = self.watched.images.place(instruction);
         let stream = Stream { place, depth: (fault.thread, stack) };
         let stream = self.watched.tally.add(stream, kind, address);
+        self.watched.followed.fault(fault.chain, Some(stream));
         if let Some(noted) = &mut self.watched.noted {
             noted.add(&self.watched.images, stream, kind, address, general.as_ref());
         }

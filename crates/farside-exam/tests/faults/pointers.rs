@@ -142,3 +142,35 @@ fn the_table_and_the_page_have_what_was_found() {
     let page = std::fs::read_to_string(page).expect("written");
     assert!(page.contains("Pointer-based faults") && page.contains("yes ("), "{page}");
 }
+
+#[test]
+fn what_came_of_pointers_is_told_by_site_and_by_part_of_memory() {
+    let test = "what_came_of_pointers_is_told_by_site_and_by_part_of_memory";
+    if !has_events(test) {
+        return;
+    }
+    let Some(place) = Place::new(test, "pointersites.c", &["-g", "-O2"]) else { return };
+    let run = |prefetch, way| place.run(&["--prefetch", prefetch], &[MEGABYTES, way]);
+    for prefetch in ["pointer", "adaptive"] {
+        let list = run(prefetch, "list");
+        let followed = &list.json["followed"];
+        let sum = |of: &str, deed: &str| -> u64 {
+            let rows = followed[of].as_array().unwrap_or_else(|| panic!("{}", list.json));
+            rows.iter().map(|row| row[deed].as_u64().expect("a number")).sum()
+        };
+        for deed in ["scanned", "candidates", "fetched", "used", "late", "unused"] {
+            // Shares of a count are rounded.
+            assert!(sum("sites", deed).abs_diff(sum("parts", deed)) < 20, "{deed}: {followed}");
+        }
+        let (fetched, reached) =
+            (sum("parts", "fetched"), sum("parts", "used") + sum("parts", "late"));
+        assert!(fetched > 1000, "{followed}");
+        assert!(reached <= fetched && reached * 2 > fetched, "{followed}");
+        assert!(sum("parts", "unused") <= fetched - reached, "{followed}");
+        assert!(sum("parts", "scanned") >= fetched, "{followed}");
+        let first = &followed["sites"][0];
+        assert_eq!(first["line"], lines_of("pointersites.c")["list"], "{followed}");
+        assert!(first["fetched"].as_u64() > Some(fetched / 2), "{followed}");
+    }
+    assert_eq!(run("linux", "list").json["followed"], Value::Null);
+}

@@ -26,8 +26,8 @@ pub use linux::LinuxWindow;
 pub use none::NoPrefetch;
 pub use plan::{MAX_RUNS, PrefetchPlan};
 pub use pointer::{
-    Conservative, Fetch, Fetches, Identify, MOST_FETCHES, Memory, Place, Pointer, PointerCounts,
-    PointerOptions, Tagged, Tags, Walk,
+    Conservative, Deed, Done, Fetch, Fetches, Identify, MOST_FETCHES, Memory, Place, Pointer,
+    PointerCounts, PointerOptions, Tagged, Tags, Walk,
 };
 pub use proximity::{Proximity, ProximityOptions};
 pub use registry::{NAMES, OMNISCIENT, POINTER, by_name, by_name_with_tape, of_runs};

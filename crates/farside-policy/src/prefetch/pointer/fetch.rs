@@ -19,6 +19,14 @@ pub struct Walk {
     pub(super) is_foreseen: bool,
 }
 
+impl Walk {
+    /// The number of the chain of pages that it belongs to, each fetched because of what lay in those before. It begins
+    /// with a fault that nobody had foreseen.
+    pub fn chain(&self) -> u32 {
+        self.chain
+    }
+}
+
 /// A page to send for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {

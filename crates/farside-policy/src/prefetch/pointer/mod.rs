@@ -21,13 +21,14 @@ mod next;
 mod options;
 mod window;
 
-pub use counts::PointerCounts;
+pub use counts::{Deed, Done, PointerCounts};
 pub use fetch::{Fetch, Fetches, Walk};
 pub use identify::{Conservative, Identify, Tagged, Tags};
 pub use memory::{Memory, Place};
 pub use options::{MOST_FETCHES, PointerOptions};
 
 use chain::Chains;
+use counts::Counting;
 use guess::{Guess, Guesses};
 use link::{Link, Links, Origin};
 use next::{Next, Nexts, Todo};
@@ -71,7 +72,7 @@ pub struct Pointer {
     links: Vec<Links>,
     guesses: Guesses,
     chains: Chains,
-    counts: PointerCounts,
+    counting: Counting,
     /// Faults so far, as the time by which guesses grow old.
     faults: u32,
 }
@@ -91,14 +92,24 @@ impl Pointer {
             links: vec![Links::default(); REGIONS],
             guesses: Guesses::default(),
             chains: Chains::default(),
-            counts: PointerCounts::default(),
+            counting: Counting::default(),
             faults: 0,
         }
     }
 
     /// What it did since this was asked last.
     pub fn take_counts(&mut self) -> PointerCounts {
-        std::mem::take(&mut self.counts)
+        std::mem::take(&mut self.counting.counts)
+    }
+
+    /// Writes down what it does from now on, for [`take_journal`](Self::take_journal).
+    pub fn keep_journal(&mut self) {
+        self.counting.journal = Some(Vec::new());
+    }
+
+    /// What it did since this was asked last, one after the other; nothing if it is not written down.
+    pub fn take_journal(&mut self) -> impl Iterator<Item = Done> + '_ {
+        self.counting.journal.iter_mut().flat_map(|journal| journal.drain(..))
     }
 
     /// The program came to a page by a fault at `address`. Returns with what the page is to be [entered](Self::enter)
@@ -133,10 +144,13 @@ impl Pointer {
     /// The guess of which the program comes to be true, at `address`; takes note of it.
     fn reached(&mut self, address: u64, kind: FaultKind) -> Option<Guess> {
         let guess = self.guesses.take(address / PAGE)?;
-        match kind {
-            FaultKind::Used => self.counts.used += u64::from(guess.sent),
-            FaultKind::Late => self.counts.late += u64::from(guess.sent),
-            FaultKind::Demand => {}
+        let deed = match kind {
+            FaultKind::Used => Some(Deed::Used),
+            FaultKind::Late => Some(Deed::Late),
+            FaultKind::Demand => None,
+        };
+        if let Some(deed) = deed.filter(|_| guess.sent) {
+            self.counting.note(deed, guess.chain, guess.page);
         }
         let age = self.faults.wrapping_sub(guess.made_at);
         let is_there = guess.entry / WORD == address / WORD;
@@ -153,7 +167,7 @@ impl Pointer {
     /// The program came to a place whose page is here now: remembers what lies around it, and adds to `fetches` what to
     /// send for.
     pub fn enter(&mut self, memory: &mut dyn Memory, walk: Walk, fetches: &mut Fetches) {
-        self.counts.scanned += 1;
+        self.counting.note(Deed::Scanned, walk.chain, walk.entry / PAGE);
         let Some(window) = Window::look(memory, &self.options, walk.entry, walk.context) else {
             return;
         };
@@ -180,7 +194,9 @@ impl Pointer {
     /// A page that had been sent for left unused.
     pub fn unused(&mut self, page: u64) {
         if let Some(guess) = self.guesses.take(page) {
-            self.counts.unused += u64::from(guess.sent);
+            if guess.sent {
+                self.counting.note(Deed::Unused, guess.chain, page);
+            }
             self.answer(&guess, false);
         }
     }
@@ -256,7 +272,7 @@ impl Pointer {
         for _ in 0..LOOKS {
             let Some(walk) = todo.pop() else { break };
             let look = || {
-                self.counts.scanned += 1;
+                self.counting.note(Deed::Scanned, walk.chain, walk.entry / PAGE);
                 Window::look(memory, &self.options, walk.entry, walk.context)
             };
             let Some(window) = window.take().or_else(look) else { continue };
@@ -311,7 +327,8 @@ impl Pointer {
                     todo.push(next.walk);
                 }
                 Place::Far => {
-                    self.counts.candidates += 1;
+                    let page = next.walk.entry / PAGE;
+                    self.counting.note(Deed::Candidate, next.walk.chain, page);
                     if fetches.len() < self.options.count as usize {
                         self.guess(&next, likely, fetches);
                     }
