@@ -1,6 +1,7 @@
 //! The counters of all processes of a run, added up.
 
 use farside_pager::counters::{Counters, FAULT_BUCKETS, Snapshot, fault_bucket_floor};
+use farside_pager::curve::Curve;
 use serde::{Deserialize, Serialize};
 
 /// How the values of several processes become one.
@@ -20,7 +21,7 @@ pub fn combination(name: &str) -> Combination {
         "limit_bytes" => Combination::Greatest,
         peak if peak.ends_with("_peak_bytes") => Combination::Greatest,
         "resident_bytes" | "footprint_bytes" | "reserved_bytes" | "far_pages" | "held_pages"
-        | "lacking_pages" => Combination::Level,
+        | "lacking_pages" | "tracked_pages" => Combination::Level,
         _ => Combination::Sum,
     }
 }
@@ -30,6 +31,8 @@ pub fn combination(name: &str) -> Combination {
 pub struct Figures {
     fields: Vec<(&'static str, u64)>,
     fault_ns: [u64; FAULT_BUCKETS],
+    /// That of the process that would miss most.
+    curve: Curve,
     /// Processes counted so far.
     pub processes: u64,
 }
@@ -37,7 +40,7 @@ pub struct Figures {
 impl Default for Figures {
     fn default() -> Self {
         let zero = Counters::new().snapshot();
-        Self { fields: zero.fields(), fault_ns: zero.fault_ns, processes: 0 }
+        Self { fields: zero.fields(), fault_ns: zero.fault_ns, curve: zero.curve, processes: 0 }
     }
 }
 
@@ -56,6 +59,14 @@ impl Figures {
         for (total, value) in self.fault_ns.iter_mut().zip(snapshot.fault_ns) {
             *total = total.wrapping_add(value);
         }
+        if snapshot.curve.misses[0] > self.curve.misses[0] {
+            self.curve = snapshot.curve.clone();
+        }
+    }
+
+    /// How many misses there would be with other limits, if that is known, of the process that has most.
+    pub fn curve(&self) -> Option<&Curve> {
+        self.curve.is_known().then_some(&self.curve)
     }
 
     /// Names and values in the order of their declaration.

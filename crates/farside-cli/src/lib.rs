@@ -16,6 +16,7 @@ pub mod options;
 pub mod plan;
 pub mod record;
 pub mod run;
+pub mod sizing;
 pub mod study;
 pub mod tapes;
 pub mod top;

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use farside_far::Health;
 
+use crate::curve::{Curve, ShownCurve};
+
 /// First word of a counters block: "farside" and the layout version.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"farside\x01");
 
@@ -25,6 +27,8 @@ macro_rules! counters {
             $($(#[$doc])* pub $name: AtomicU64,)*
             /// How long demand faults took, from the message to the wake-up; see [`FAULT_BUCKETS`].
             pub fault_ns: [AtomicU64; FAULT_BUCKETS],
+            /// How many misses there would be with other sizes of memory.
+            pub curve: ShownCurve,
         }
 
         impl Counters {
@@ -34,6 +38,7 @@ macro_rules! counters {
                     magic: AtomicU64::new(0),
                     $($name: AtomicU64::new(0),)*
                     fault_ns: [const { AtomicU64::new(0) }; FAULT_BUCKETS],
+                    curve: ShownCurve::new(),
                 }
             }
 
@@ -42,6 +47,7 @@ macro_rules! counters {
                 Snapshot {
                     $($name: self.$name.load(Relaxed),)*
                     fault_ns: std::array::from_fn(|i| self.fault_ns[i].load(Relaxed)),
+                    curve: self.curve.snapshot(),
                 }
             }
         }
@@ -52,6 +58,8 @@ macro_rules! counters {
             $($(#[$doc])* pub $name: u64,)*
             /// How long demand faults took; see [`FAULT_BUCKETS`].
             pub fault_ns: [u64; FAULT_BUCKETS],
+            /// How many misses there would be with other sizes of memory.
+            pub curve: Curve,
         }
 
         impl Snapshot {
@@ -138,6 +146,14 @@ counters! {
     tape_met,
     /// Faults on pages of a tape that it did not expect then.
     tape_missed,
+    /// Nanoseconds that the program waited in faults, but for those on pages that are new.
+    waiting_ns,
+    /// Faults on pages that were unmapped to see in which order pages are used.
+    tracked_faults,
+    /// Nanoseconds that seeing it took, faults included.
+    tracking_ns,
+    /// Level: pages of which is seen when they are used.
+    tracked_pages,
     /// Level: pages held by the far store for this process.
     far_pages,
     /// Times this process forked.

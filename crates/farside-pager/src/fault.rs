@@ -143,6 +143,9 @@ impl Pager {
         let mut claim_beside = |offset: i64| {
             let beside =
                 page.checked_add_signed(offset).filter(|page| *page < self.table.pages())?;
+            if self.is_tracked(beside) {
+                return None;
+            }
             let position = word.position().checked_add_signed(offset as i32)?;
             let claimed = self.claim_watched(beside, Some(position))?;
             words[(BESIDE + offset) as usize] = claimed;

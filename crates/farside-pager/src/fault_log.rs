@@ -79,7 +79,7 @@ impl Pager {
         let Some(log) = self.fault_log.as_ref().filter(|log| log.is_on()) else {
             return serve(w);
         };
-        (w.answer, w.chain) = (None, 0);
+        w.chain = 0;
         let instruction = log.instruction(fault.thread);
         let outcome = serve(w);
         if let Some(answer) = w.answer {

@@ -15,6 +15,7 @@ use farside_wire::hint_board::Count;
 use crate::counters::Counters;
 use crate::frames::Run;
 use crate::frames::bytes_at;
+use crate::kept::Kept;
 use crate::pager::{Outcome, Pager, Worker};
 use crate::purpose::Purpose;
 use crate::word::{State, Word};
@@ -254,19 +255,23 @@ impl Pager {
             self.budget.give(count);
             return Err(error);
         }
-        let watched = self.pages_to_watch(first, count, purpose);
-        self.land(w.bounce(count as usize), first, purpose, watched);
+        let kept = self.pages_to_watch(first, count, purpose);
+        self.land(w.bounce(count as usize), first, purpose, &kept);
         Ok(())
     }
 
-    /// Ends the fetch of owned pages whose content has arrived in local memory; those of `watched`, counted from the
+    /// Ends the fetch of owned pages whose content has arrived in local memory; those of `kept`, counted from the
     /// first, stay unmapped.
-    pub(crate) fn land(&self, bytes: &[u8], first: u64, purpose: Purpose, watched: Range<u64>) {
+    pub(crate) fn land(&self, bytes: &[u8], first: u64, purpose: Purpose, kept: &Kept) {
         let count = (bytes.len() / PAGE) as u64;
         self.count_fetched(count, purpose, first);
-        let begin = watched.start;
-        let kept = watched.take_while(|i| self.keep_unmapped(bytes, first, *i)).count() as u64;
-        for part in [0..begin, begin + kept..count] {
+        for (part, stays) in kept.parts(count) {
+            let unmapped = if stays {
+                part.clone().take_while(|i| self.keep_unmapped(bytes, first, *i)).count() as u64
+            } else {
+                0
+            };
+            let part = part.start + unmapped..part.end;
             let bytes = &bytes[part.start as usize * PAGE..part.end as usize * PAGE];
             if !bytes.is_empty() {
                 self.land_mapped(bytes, first + part.start, purpose);
@@ -310,24 +315,23 @@ impl Pager {
             self.area.add_spare(run);
             return Err(error);
         }
-        let watched = self.pages_to_watch(first, count, purpose);
-        self.land_frames(first, run, purpose, watched);
+        let kept = self.pages_to_watch(first, count, purpose);
+        self.land_frames(first, run, purpose, &kept);
         Ok(())
     }
 
-    /// Ends the fetch of owned pages whose content has arrived in frames; those of `watched`, counted from the first,
+    /// Ends the fetch of owned pages whose content has arrived in frames; those of `kept`, counted from the first,
     /// stay unmapped.
-    pub(crate) fn land_frames(&self, first: u64, run: Run, purpose: Purpose, watched: Range<u64>) {
+    pub(crate) fn land_frames(&self, first: u64, run: Run, purpose: Purpose, kept: &Kept) {
         let count = u64::from(run.count);
         self.count_fetched(count, purpose, first);
-        for part in [0..watched.start, watched.end..count] {
+        // What the program is to use first.
+        for (part, _) in kept.parts(count).filter(|(_, stays)| !stays) {
             let start = run.start + part.start as u32;
             let frames = Run { start, count: (part.end - part.start) as u32 };
-            if frames.count > 0 {
-                self.land_mapped_frames(first + part.start, frames, purpose);
-            }
+            self.land_mapped_frames(first + part.start, frames, purpose);
         }
-        for i in watched {
+        for i in kept.parts(count).filter(|(_, stays)| *stays).flat_map(|(part, _)| part) {
             self.publish_watched(first + i, run.start + i as u32);
         }
     }
@@ -357,12 +361,18 @@ impl Pager {
         self.publish_resident(first + protected, count - protected, open, priority, arrival);
     }
 
-    /// Which pages of a fetched run, counted from the first, stay unmapped, to learn whether they are used: not those
-    /// that somebody waits for.
+    /// Which pages of a fetched run, counted from the first, stay unmapped, to learn whether they are used: a sample, and
+    /// those that are tracked, but not those that somebody waits for.
     ///
     /// The place of a sample is left to chance: a program that uses one page in eight may always use the last one
     /// of a run.
-    pub(crate) fn pages_to_watch(&self, first: u64, count: u64, purpose: Purpose) -> Range<u64> {
+    pub(crate) fn pages_to_watch(&self, first: u64, count: u64, purpose: Purpose) -> Kept {
+        let mut kept = Kept::range(self.pages_to_sample(first, count, purpose));
+        self.keep_tracked(first, count, purpose, &mut kept);
+        kept
+    }
+
+    fn pages_to_sample(&self, first: u64, count: u64, purpose: Purpose) -> Range<u64> {
         const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
         let own = purpose.among(first, count);
         let all = if own.start == 0 { own.end..count } else { 0..own.start };

@@ -9,6 +9,7 @@ use farside_trace::PageId;
 use crate::fetch::MOVE_FROM;
 use crate::flight::Flight;
 use crate::frames::{Run, bytes_at};
+use crate::kept::Kept;
 use crate::pager::{Outcome, Pager, Worker};
 use crate::purpose::Purpose;
 use crate::word::{State, Word};
@@ -189,8 +190,8 @@ impl Pager {
         entered: Option<Walk>,
     ) -> Outcome {
         let (first, count) = (flight.ticket.first, u64::from(flight.ticket.count));
-        let key = flight.keep.map(|keep| count - keep..count);
-        let watched = key.unwrap_or_else(|| self.pages_to_watch(first, count, flight.purpose));
+        let key = flight.keep.map(|keep| Kept::range(count - keep..count));
+        let kept = key.unwrap_or_else(|| self.pages_to_watch(first, count, flight.purpose));
         if let Some(run) = flight.frames {
             // SAFETY: taken frames are out of the program's reach, and these are the flight's.
             let bytes = unsafe { bytes_at(self.area.address(run.start), count as usize * PAGE) };
@@ -203,7 +204,7 @@ impl Pager {
                 Some(walk) => self.enter_page(w, walk, (first, bytes)).map(drop),
                 None => Ok(()),
             };
-            self.land_frames(first, run, flight.purpose, watched);
+            self.land_frames(first, run, flight.purpose, &kept);
             return sent;
         }
         if let (1, Some(walk)) = (count, entered) {
@@ -219,7 +220,7 @@ impl Pager {
             (None, None) => Fetches::default(),
         };
         let sent = self.send_for_all(w, &fetches).map(drop);
-        self.land(w.bounce(count as usize), first, flight.purpose, watched);
+        self.land(w.bounce(count as usize), first, flight.purpose, &kept);
         sent
     }
 
@@ -230,7 +231,7 @@ impl Pager {
             return self.restore_far(page, 1, error);
         }
         let followed = self.follow_from(w, walk, page);
-        self.land(&*w.held, page, flight.purpose, 1..1);
+        self.land(&*w.held, page, flight.purpose, &Kept::NONE);
         followed
     }
 }

@@ -29,6 +29,7 @@ use crate::replay::{Aside, Replay};
 use crate::settings::{LEAST_LIMIT, Limit};
 use crate::table::PageTable;
 use crate::tagged::TaggedWords;
+use crate::track::Tracking;
 use crate::word::{State, Word};
 
 /// The parts a pager is made of.
@@ -73,6 +74,8 @@ pub struct Parts {
     pub replay: Option<Replay>,
     /// Where names of pages are kept for parts of the run that are recorded or follow tapes.
     pub names: Option<KeptNames>,
+    /// What sees which pages are used, if that is to be seen.
+    pub tracking: Option<Tracking>,
 }
 
 /// The far region and everything that decides about its pages.
@@ -111,6 +114,7 @@ pub struct Pager {
     pub(crate) replay: Switch<Replay>,
     pub(crate) aside: Aside,
     pub(crate) names: Option<KeptNames>,
+    pub(crate) tracking: Option<Tracking>,
     limit: Limit,
     touched: AtomicU64,
 }
@@ -130,12 +134,12 @@ pub struct Worker {
     pub(crate) credit: u64,
     /// How the last fault was answered.
     pub(crate) answer: Option<Answer>,
+    /// The chain of pages that it begins or goes on with.
+    pub(crate) chain: u32,
     /// Faults on pages that were there.
     pub(crate) spurious: u32,
 }
 
-    /// The chain of pages that it begins or goes on with.
-    pub(crate) chain: u32,
 impl Worker {
     /// A worker with the given scratch memory, each [`BATCH`] pages long and its own alone.
     pub fn new(fresh: usize, bounce: usize) -> Self {
@@ -147,11 +151,11 @@ impl Worker {
             held: Box::new([0; PAGE]),
             credit: 0,
             answer: None,
+            chain: 0,
             spurious: 0,
         }
     }
 
-            chain: 0,
     /// The first `count` pages of the bounce buffer.
     pub(crate) fn bounce(&mut self, count: usize) -> &mut [u8] {
         assert!(count <= BATCH);
@@ -200,6 +204,7 @@ impl Pager {
             replay: Switch::new(parts.replay),
             aside: Aside::default(),
             names: parts.names,
+            tracking: parts.tracking,
             limit: parts.limit,
             touched: AtomicU64::new(0),
         }
@@ -315,6 +320,7 @@ impl Pager {
     }
 
     pub(crate) fn wake(&self, first: u64, count: u64) {
+        self.note_wake();
         // Waking fails only if the range is unmapped or the process ends, and then nobody waits there.
         let _ = self.space.wake(self.address(first), count as usize * PAGE);
     }

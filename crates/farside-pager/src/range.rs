@@ -113,6 +113,7 @@ impl Pager {
         for (start, stop) in self.table.touched_stretches(first, end) {
             // Something may be said of pages beside touched ones, too.
             (start..stop).for_each(|page| self.tagged.forget(page));
+            self.track_forgotten(start, stop);
             let mut at = start;
             while at < stop {
                 at = self.discard_some(at, stop, &mut forgotten);

@@ -1,5 +1,7 @@
 //! Carrying out what the replacement policy decides: watching and evicting.
 
+use std::sync::MutexGuard;
+
 use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_policy::batches::{self, BATCH, RECLAIM_BATCH, WATCHED_RUN};
@@ -243,8 +245,19 @@ impl Pager {
 
     /// Takes ownership of those of `pages` that are mapped, and unmaps them, to see their next use.
     pub(crate) fn unmap_to_watch(&self, w: &mut Worker, pages: &[u64]) {
-        // The policy knows these pages meanwhile, and must not be asked for victims.
-        let _alone = self.lock(&self.reclaiming);
+        let alone = self.lock(&self.reclaiming);
+        self.unmap_alone(w, pages, &alone);
+    }
+
+    /// The same, unless somebody evicts just now; says whether it did.
+    pub(crate) fn try_unmap_to_watch(&self, w: &mut Worker, pages: &[u64]) -> bool {
+        let Ok(alone) = self.reclaiming.try_lock() else { return false };
+        self.unmap_alone(w, pages, &alone);
+        true
+    }
+
+    /// The same for who sees to it that the policy, which knows these pages meanwhile, is not asked for victims.
+    fn unmap_alone(&self, w: &mut Worker, pages: &[u64], _alone: &MutexGuard<'_, ()>) {
         {
             let _known = self.lock_policy();
             let mapped = pages.iter().filter_map(|&page| {

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::fault_log::LogFaults;
 use crate::record::Recording;
+use crate::track::Track;
 
 /// The local limit as the user stated it.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -41,6 +42,8 @@ pub struct Settings {
     pub record: Option<Recording>,
     /// How the faults of the process are logged, if they are.
     pub log_faults: Option<LogFaults>,
+    /// When it is seen which pages are used.
+    pub track: Track,
 }
 
 /// Names of the environment variables that carry [`Settings`].
@@ -63,6 +66,8 @@ pub mod env {
     pub const RECORD: &str = "FARSIDE_RECORD";
     /// `1` to log faults; behind it `,instructions` to log them with instructions, and `,hints` to count hints.
     pub const LOG_FAULTS: &str = "FARSIDE_LOG_FAULTS";
+    /// When it is seen which pages are used, and behind a colon the percentage of the time that it may take.
+    pub const TRACK: &str = "FARSIDE_TRACK";
     /// Far memory, as `--far` names it.
     pub const FAR: &str = "FARSIDE_FAR";
     /// File with a secret that memory nodes know, too.
@@ -100,6 +105,7 @@ impl Default for Settings {
             evict_ahead: false,
             record: None,
             log_faults: None,
+            track: Track::OFF,
         }
     }
 }
@@ -136,6 +142,7 @@ impl Settings {
             (env::READAHEAD, self.readahead.to_string()),
             (env::EXACT_PREFETCH, u8::from(self.exact_prefetch_count).to_string()),
             (env::FRAMES, if self.move_frames { "move" } else { "copy" }.into()),
+            (env::TRACK, self.track.to_string()),
             (env::RECLAIM, if self.evict_ahead { "ahead" } else { "needed" }.into()),
         ];
         let log = self.log_faults.map(|how| (env::LOG_FAULTS, how.to_string()));
@@ -181,6 +188,13 @@ impl Settings {
                 name: env::RECLAIM,
                 value,
                 reason: "neither \"needed\" nor \"ahead\"".into(),
+            })?;
+        }
+        if let Some(value) = lookup(env::TRACK) {
+            settings.track = value.parse().map_err(|reason: &'static str| BadSetting {
+                name: env::TRACK,
+                value: value.clone(),
+                reason: reason.into(),
             })?;
         }
         if let Some(value) = lookup(env::RECORD) {
@@ -258,6 +272,7 @@ fn parse_limit(text: &str) -> Option<Limit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::track::When;
 
     #[test]
     fn settings_survive_the_environment() {
@@ -271,6 +286,7 @@ mod tests {
             evict_ahead: true,
             record: Some(Recording { microset: 17, exact: true }),
             log_faults: Some(LogFaults { instructions: true, hints: true }),
+            track: Track { when: When::Pressure, budget: 0.015 },
         };
         let env = settings.to_env();
         let lookup =
@@ -287,6 +303,10 @@ mod tests {
         for text in ["0", "", "exact", "1024;exact", "99999999"] {
             let bad = Settings::from_env(|name| (name == env::RECORD).then(|| text.into()));
             assert_eq!(bad.unwrap_err().name, env::RECORD);
+        }
+        for text in ["", "on", "off:2%", "always:", "always:2", "pressure:0%", "pressure:51%"] {
+            let bad = Settings::from_env(|name| (name == env::TRACK).then(|| text.into()));
+            assert_eq!(bad.unwrap_err().name, env::TRACK);
         }
         for text in ["0", "", "hints", "1,", "1,hints,instructions", "1,hints,"] {
             let bad = Settings::from_env(|name| (name == env::LOG_FAULTS).then(|| text.into()));

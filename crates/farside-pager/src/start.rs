@@ -28,6 +28,7 @@ use crate::service::{Service, ThreadHook};
 use crate::settings::{BadSetting, Settings, env};
 use crate::table::PageTable;
 use crate::tagged::TaggedWords;
+use crate::track::Tracking;
 
 /// Positions in the frame area; its address space bounds how much can be watched at once.
 const AREA_POSITIONS: u32 = 1 << 20;
@@ -198,6 +199,7 @@ pub fn start(
         recorder: recorder(settings.record, reader, hooks)?,
         replay: replay(tape, hooks)?,
         names: hooks.parts.then(|| KeptNames::new(hooks)),
+        tracking: Tracking::new(settings.track, u64::from_ne_bytes(tag_seed).rotate_left(32)),
     });
     pager.prepare_aside(space.uffd().lend())?;
     counters.magic.store(MAGIC, std::sync::atomic::Ordering::Release);

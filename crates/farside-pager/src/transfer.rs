@@ -150,6 +150,9 @@ impl Pager {
         while done < bytes.len() {
             let dst = self.address(first) + done;
             let part = most.min(bytes.len() - done);
+            if wake {
+                self.note_wake();
+            }
             match self.space.copy_in(dst, &bytes[done..done + part], protect, wake) {
                 Ok(()) => done += part,
                 Err(partial) => {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use farside_far::remote::MOST_NODES;
 use farside_far::{FarUrl, FileUrl, NodesUrl, RedisUrl};
 use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
-use farside_pager::{LogFaults, Recording};
+use farside_pager::{LogFaults, Recording, Track};
 use farside_policy::prefetch::Choice;
 use farside_policy::replacement;
 use farside_wire::transport::Files;
@@ -49,6 +49,8 @@ pub struct Options {
     pub prefetch: String,
     /// Whether prefetches are counted exactly.
     pub exact_prefetch_count: bool,
+    /// When it is seen which pages are used.
+    pub track: Track,
     /// Whether frames are moved where the kernel can do it.
     pub move_frames: bool,
     /// Whether pages are evicted before room is needed.
@@ -113,6 +115,10 @@ impl Options {
             )?,
             prefetch: prefetcher(layer.prefetch.as_ref(), defaults.prefetch)?,
             exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
+            track: match &layer.track {
+                Some(given) => given.text.parse().map_err(|bad| given.refuse(bad))?,
+                None => defaults.track,
+            },
             move_frames: either(layer.frames.as_ref(), "move", "copy")?,
             evict_ahead: !either(layer.reclaim.as_ref(), "needed", "ahead")?,
             record: None,
@@ -135,6 +141,7 @@ impl Options {
             prefetch: self.prefetch.clone(),
             readahead: self.readahead,
             exact_prefetch_count: self.exact_prefetch_count,
+            track: self.track,
             move_frames: self.move_frames,
             evict_ahead: self.evict_ahead,
             record: self.record,

@@ -10,6 +10,7 @@ use super::following::{Followed, Following};
 use super::limit::ChosenLimit;
 use crate::figures::{FaultTimes, Figures};
 use crate::options::Size;
+use crate::sizing::LiveCurve;
 
 /// Version of the layout of [`Report`]; grows when a key changes its meaning or goes.
 pub const VERSION: u32 = 1;
@@ -52,6 +53,9 @@ pub struct Report {
     pub counters: serde_json::Map<String, serde_json::Value>,
     /// How long demand faults took.
     pub fault_times: FaultTimes,
+    /// How the program would do with other limits; absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curve: Option<LiveCurve>,
     /// What came of following a tape; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tape: Option<Following>,
@@ -82,6 +86,8 @@ impl Report {
         figures: &Figures,
     ) -> Self {
         let counters = figures.fields().iter();
+        let (limit, waited) = (figures.get("limit_bytes"), figures.get("waiting_ns"));
+        let curve = figures.curve().map(|curve| LiveCurve::new(curve, limit, waited, elapsed));
         Self {
             version: VERSION,
             program: subject.program.clone(),
@@ -94,6 +100,7 @@ impl Report {
             processes: figures.processes,
             counters: counters.map(|(name, value)| ((*name).to_owned(), (*value).into())).collect(),
             fault_times: figures.fault_times(),
+            curve,
             tape: subject.tape.as_ref().map(|tape| Following::new(tape, figures)),
         }
     }
@@ -131,7 +138,7 @@ impl Report {
             "farside: {}: {:.2} s, {processes}, {how}\n\
              farside: {}; peak resident {} of a peak footprint of {}\n\
              farside: {} demand faults{median}, {} late hits; {} prefetched ({} used, {} unused)\n\
-             farside: fetched {}, written back {}\n{}{}{}",
+             farside: fetched {}, written back {}\n{}{}{}{}",
             self.program,
             self.elapsed_seconds,
             self.limit.describe(self.counter("limit_bytes")),
@@ -147,6 +154,7 @@ impl Report {
             self.pointers(),
             self.hints(),
             self.tape.as_ref().map(Following::summary).unwrap_or_default(),
+            self.curve.as_ref().map(LiveCurve::summary).unwrap_or_default(),
         )
     }
 

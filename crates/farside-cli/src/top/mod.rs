@@ -97,7 +97,8 @@ fn table(reports: &[Report]) -> String {
     table.to_string()
 }
 
-fn show(text: &str) -> Result<ExitCode, Failure> {
+/// Writes a text to stdout; the error is for the user.
+pub fn show(text: &str) -> Result<ExitCode, Failure> {
     let mut stdout = io::stdout();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

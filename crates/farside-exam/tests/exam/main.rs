@@ -15,5 +15,6 @@ mod redis;
 mod sort;
 mod sqlite;
 mod streams;
+mod tracking;
 mod unmanaged;
 mod xz;

@@ -16,6 +16,7 @@ use farside_wire::hint_board::Count;
 use smallvec::SmallVec;
 
 use crate::counters::Counters;
+use crate::kept::Kept;
 use crate::pager::{Outcome, Pager, Worker};
 use crate::purpose::Purpose;
 use crate::word::{State, Word};
@@ -161,7 +162,7 @@ impl Pager {
             return Err(error);
         }
         self.leave_far(first + got..first + count);
-        self.land(w.bounce(got as usize), first, self.purpose_of(hint, pages), got..got);
+        self.land(w.bounce(got as usize), first, self.purpose_of(hint, pages), &Kept::NONE);
         Ok(())
     }
 

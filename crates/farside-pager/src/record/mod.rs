@@ -187,7 +187,12 @@ impl Pager {
                 if !fault.protected && self.contains(fault.addr) && self.meet(fault) {
                     self.catch_up_before(w, self.page_of(fault.addr))?;
                 }
-                self.logged(w, fault, |w| self.fault(w, fault.addr, fault.protected))
+                if !fault.protected && self.contains(fault.addr) {
+                    self.track(w, self.page_of(fault.addr));
+                }
+                self.count_waiting(w, |w| {
+                    self.logged(w, fault, |w| self.fault(w, fault.addr, fault.protected))
+                })
             }
         }
     }

@@ -1,5 +1,7 @@
 //! What a seed decides about a run besides the order of events.
 
+use farside_pager::{Track, When};
+
 use crate::random::Random;
 
 /// Added to a seed: the program gives hints. Other seeds mean what they meant before there were any.
@@ -7,6 +9,9 @@ pub const HINTING: u64 = 1 << 62;
 
 /// Seeds with this bit fill pages with pointers, and follow them.
 pub const POINTING: u64 = 1 << 60;
+
+/// Seeds with this bit track which pages are used.
+pub const TRACKING: u64 = 1 << 59;
 
 /// Seeds with this bit have somebody who evicts ahead.
 pub const EVICTING: u64 = 1 << 61;
@@ -65,6 +70,7 @@ pub struct Config {
     pub together: u64,
     /// Likelihood that it goes where the page that it read last points to; 0 if pages hold no pointers.
     pub follow: u64,
+    pub track: Track,
     pub mix: Mix,
     pub tag_seed: u64,
 }
@@ -142,6 +148,13 @@ impl Config {
         self.follow = [300, 800, 950, 1000][choice as usize >> 2 & 3];
     }
 
+    /// It is seen which pages are used, in some runs whatever it costs.
+    pub fn track(&mut self, seed: u64) {
+        let when = if seed >> 14 & 1 == 0 { When::Always } else { When::Pressure };
+        let budget = [0.001, 0.1, 1.0, 1.0][(seed >> 15) as usize & 3];
+        self.track = Track { when, budget };
+    }
+
     pub fn drawn(r: &mut Random) -> Self {
         let region = r.pick(&[64, 64, 96, 128, 256, 1040]);
         Self {
@@ -177,6 +190,7 @@ impl Config {
             sequential: r.pick(&[0, 300, 800]),
             together: r.pick(&[0, 300, 600]),
             follow: 0,
+            track: Track::OFF,
             mix: Mix::drawn(r),
             tag_seed: r.next(),
         }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use farside_pager::counters::{Counters, Snapshot};
 use farside_pager::settings::Limit;
-use farside_pager::{Fault, PageTable, Pager, Parts, Place, TaggedWords, Worker};
+use farside_pager::{Fault, PageTable, Pager, Parts, Place, TaggedWords, Tracking, Worker};
 use farside_policy::prefetch::{Choice, Conservative, Pointer, Tagged};
 use farside_policy::replacement;
 
 use crate::PAGE;
 use crate::arena::Arena;
 use crate::checks::{check_contents, check_frames, hold_still};
-use crate::config::{Config, EVICTING, HINTING, POINTING};
+use crate::config::{Config, EVICTING, HINTING, POINTING, TRACKING};
 use crate::model::Model;
 use crate::program::{Program, World};
 use crate::random::Random;
@@ -41,6 +41,9 @@ pub fn run(arena: Arena, seed: u64, shown: usize) -> Result<Snapshot, String> {
     config.evict_ahead = seed & EVICTING != 0;
     if seed & POINTING != 0 {
         config.point(seed);
+    }
+    if seed & TRACKING != 0 {
+        config.track(seed);
     }
     let counters: &'static Counters = Box::leak(Box::default());
     let world = Rc::new(build(arena, config, counters, &mut random, seed));
@@ -102,6 +105,7 @@ fn build(
         recorder: None,
         replay: (seed >= tape::ON_TAPE).then(|| tape::drawn(seed)),
         names: None,
+        tracking: Tracking::new(config.track, config.tag_seed),
     });
     let pointing = (config.follow > 0).then_some(arena.base as u64);
     let model = RefCell::new(Model::new(config.region, pointing));

@@ -3,8 +3,9 @@
 use std::hint::black_box;
 
 use farside_trace::PageId;
+use farside_tracking::OrderedSlots;
 
-use super::{Distances, OrderedSlots};
+use super::Distances;
 use crate::page_map::{NONE, PageMap};
 
 /// Fewest slots: little traces need no compaction.

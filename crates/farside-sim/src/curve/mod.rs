@@ -5,7 +5,6 @@ mod histogram;
 mod lru;
 mod mru;
 mod opt;
-mod order;
 mod sample;
 
 pub use groups::LruStack;
@@ -13,5 +12,4 @@ pub use histogram::{Curve, Distances};
 pub use lru::LruDistances;
 pub use mru::MruDistances;
 pub use opt::OptDistances;
-pub use order::OrderedSlots;
 pub use sample::{FixedSizeDistances, SampledCurve, SampledDistances, SampledPoint};

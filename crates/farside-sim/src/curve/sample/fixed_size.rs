@@ -3,10 +3,10 @@
 use std::collections::BinaryHeap;
 
 use farside_trace::PageId;
+use farside_tracking::OrderedSlots;
 use rustc_hash::FxHashMap;
 
 use super::{PARTS, SampledCurve, hash, part, points};
-use crate::curve::OrderedSlots;
 
 /// Fewest slots: little samples need no compaction.
 const LEAST_SLOTS: usize = 1 << 12;

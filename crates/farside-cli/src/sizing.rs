@@ -1,0 +1,179 @@
+//! How much local memory a running program needs, by its live miss-rate curve (PATH, section 3.2).
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use farside_os::memory::PAGE;
+use farside_pager::curve;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::Failure;
+use crate::options::Size;
+use crate::run::Report;
+use crate::top;
+
+/// Slowdowns for which a size is told unless others are asked for, in per cent.
+const SLOWDOWNS: [f64; 4] = [5.0, 10.0, 25.0, 100.0];
+
+/// The share of its time that a program is taken to wait at most: threads may wait at the same time.
+const MOST_WAITING: f64 = 0.99;
+
+/// What is known of how a program would do with other limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LiveCurve {
+    /// Seconds that it is of; earlier ones count for less.
+    pub seconds: f64,
+    /// The share of its time that the program waits for pages, with the limit that it has.
+    pub waiting: f64,
+    /// Limits in ascending order.
+    pub points: Vec<Point>,
+}
+
+/// How a program would do with a limit.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The limit.
+    pub bytes: u64,
+    /// Uses of pages that would not be there, a second.
+    pub misses_per_second: f64,
+    /// How much longer it would take than with all its memory local: 0 for as long, 1 for twice as long.
+    pub slowdown: f64,
+}
+
+impl LiveCurve {
+    /// What a curve means for a program with this limit, in bytes, that has waited for so long of all the time.
+    ///
+    /// What it waits now is known. With another limit it would wait as much more or less as there are more or fewer misses;
+    /// the rest of its time stays.
+    pub fn new(curve: &curve::Curve, limit: u64, waited_ns: u64, elapsed: Duration) -> Self {
+        let waiting = waited_ns as f64 / elapsed.as_nanos().max(1) as f64;
+        let waiting = waiting.min(MOST_WAITING);
+        let misses = curve.rate(limit / PAGE as u64);
+        let each = if misses > 0.0 { waiting / misses } else { 0.0 };
+        let works = 1.0 - waiting;
+        let point = |(pages, misses_per_second): (u64, f64)| Point {
+            bytes: pages * PAGE as u64,
+            misses_per_second,
+            slowdown: misses_per_second * each / works,
+        };
+        let points = curve.points().map(point).collect();
+        Self { seconds: curve.span_ns as f64 / 1e9, waiting, points }
+    }
+
+    /// The least limit with which the program takes at most so much longer, as a share.
+    pub fn needed(&self, slowdown: f64) -> Option<u64> {
+        self.points.iter().find(|point| point.slowdown <= slowdown).map(|point| point.bytes)
+    }
+
+    /// A line for the summary of a run.
+    pub fn summary(&self) -> String {
+        match (self.needed(0.05), self.needed(0.25)) {
+            (Some(little), Some(more)) => format!(
+                "farside: with {} local it would take 5 % longer than all-local, with {} 25 %\n",
+                Size(little),
+                Size(more)
+            ),
+            _ => String::new(),
+        }
+    }
+}
+
+/// Tells how much memory the program with this id needs for these slowdowns, in per cent.
+pub fn size(pid: u32, slowdowns: &[f64], json: bool) -> Result<ExitCode, Failure> {
+    let reports = top::reports()?;
+    let report = reports.iter().find(|report| report.pid == pid).ok_or_else(|| {
+        Failure::own(format!(
+            "no program with process id {pid} runs under Farside; `farside top` shows those that do"
+        ))
+    })?;
+    let curve = report.curve.as_ref().ok_or_else(|| Failure::own(unknown(report)))?;
+    let slowdowns = if slowdowns.is_empty() { &SLOWDOWNS } else { slowdowns };
+    let text =
+        if json { as_json(report, curve, slowdowns)? } else { as_text(report, curve, slowdowns) };
+    top::show(&text)
+}
+
+fn unknown(report: &Report) -> String {
+    format!(
+        "nothing is known yet of how {} (process {}) uses its memory: run it with --track pressure, under a limit that \
+         it does not fit into, or with --track always, and ask again after a few seconds",
+        report.program, report.pid
+    )
+}
+
+fn as_json(report: &Report, curve: &LiveCurve, slowdowns: &[f64]) -> Result<String, Failure> {
+    let sizes: Vec<_> = slowdowns
+        .iter()
+        .map(|percent| json!({ "slowdown": percent / 100.0, "bytes": curve.needed(percent / 100.0) }))
+        .collect();
+    let object = json!({
+        "pid": report.pid, "program": report.program, "limit_bytes": report.counter("limit_bytes"),
+        "sizes": sizes, "curve": curve,
+    });
+    let text =
+        serde_json::to_string_pretty(&object).map_err(|error| Failure::own(error.to_string()))?;
+    Ok(text + "\n")
+}
+
+fn as_text(report: &Report, curve: &LiveCurve, slowdowns: &[f64]) -> String {
+    let mut text = String::new();
+    let limit = report.counter("limit_bytes");
+    let _ = writeln!(
+        text,
+        "{} (process {}) has {} of {} that it uses, and waits {:.0} % of its time for the rest",
+        report.program,
+        report.pid,
+        Size(limit),
+        Size(report.counter("footprint_bytes")),
+        curve.waiting * 100.0,
+    );
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(["LONGER THAN ALL-LOCAL", "LOCAL MEMORY"]);
+    for percent in slowdowns {
+        let needed = curve.needed(percent / 100.0);
+        let needed = needed.map_or("more than it uses".to_owned(), |bytes| Size(bytes).to_string());
+        table.add_row([format!("{percent} %"), needed]);
+    }
+    table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    let _ = writeln!(text, "{table}");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live(misses: impl Fn(u64) -> u64, limit_pages: u64) -> LiveCurve {
+        let shown = curve::ShownCurve::new();
+        shown.show(1280, 2_000_000_000, misses);
+        // A second of ten.
+        let (waited, elapsed) = (1_000_000_000, Duration::from_secs(10));
+        LiveCurve::new(&shown.snapshot(), limit_pages * PAGE as u64, waited, elapsed)
+    }
+
+    #[test]
+    fn waiting_grows_and_shrinks_with_misses() {
+        let curve = live(|pages| 1280 - pages, 640);
+        assert!((curve.waiting - 0.1).abs() < 1e-9);
+        let at = |pages: u64| curve.points.iter().find(|it| it.bytes == pages * PAGE as u64);
+        let slowdown = |pages| at(pages).map_or(f64::NAN, |point| point.slowdown);
+        assert!((slowdown(640) - 0.1 / 0.9).abs() < 1e-9);
+        assert!((slowdown(0) - 0.2 / 0.9).abs() < 1e-9);
+        assert_eq!(slowdown(1280), 0.0);
+        assert_eq!(curve.needed(0.2 / 0.9 + 1e-9), Some(0));
+        assert_eq!(curve.needed(0.1 / 0.9 + 1e-9), Some(640 * PAGE as u64));
+        assert_eq!(curve.needed(0.0), Some(1280 * PAGE as u64));
+    }
+
+    #[test]
+    fn a_loop_needs_all_of_it() {
+        let curve = live(|pages| if pages < 1000 { 50_000 } else { 0 }, 640);
+        let needed = curve.needed(0.05).map(|bytes| bytes / PAGE as u64);
+        assert!(needed.is_some_and(|pages| (1000..1010).contains(&pages)), "{needed:?}");
+    }
+}

@@ -1,0 +1,339 @@
+//! Tracking which pages the program uses, and in which order, by unmapping some of them (PATH, sections 2 and 3, without
+//! its hardware).
+//!
+//! What is tracked, and for how long a page stays mapped, is decided in [`farside_tracking`]. Here pages are unmapped when
+//! it says so - their frames stay here - and it is told what faults. It begins when memory is short, and rests when nothing
+//! has been evicted for a while.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use farside_trace::PageId;
+use farside_tracking::{Budget, Sample, Tracker, TrackingOptions, Verdict};
+
+use crate::counters::Counters;
+use crate::kept::Kept;
+use crate::pager::{Pager, Worker};
+use crate::purpose::Purpose;
+use crate::waiting::FAULT_NS;
+use crate::word::State;
+
+/// When it is seen which pages are used, and what that may cost.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Track {
+    /// When.
+    pub when: When,
+    /// The share of the time that it may take, from 0 to 1.
+    pub budget: f64,
+}
+
+/// When pages are tracked.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Never.
+    Off,
+    /// While memory is short.
+    Pressure,
+    /// From the start to the end.
+    Always,
+}
+
+impl Track {
+    /// Never.
+    pub const OFF: Self = Self { when: When::Off, budget: BUDGET };
+}
+
+/// The share of the time that tracking may take unless told otherwise.
+const BUDGET: f64 = 0.02;
+
+impl fmt::Display for Track {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let when = match self.when {
+            When::Off => return f.write_str("off"),
+            When::Pressure => "pressure",
+            When::Always => "always",
+        };
+        write!(f, "{when}:{}%", self.budget * 100.0)
+    }
+}
+
+impl FromStr for Track {
+    type Err = &'static str;
+
+    /// Reads `off`, `pressure` or `always`, and behind a colon a percentage if it is not to be the usual one.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (when, budget) = match text.split_once(':') {
+            Some((when, budget)) => (when, Some(budget)),
+            None => (text, None),
+        };
+        let when = match when {
+            "off" if budget.is_none() => When::Off,
+            "pressure" => When::Pressure,
+            "always" => When::Always,
+            _ => {
+                return Err(
+                    "not \"off\", \"pressure\" or \"always\"; a percentage may follow, as in pressure:2%",
+                );
+            }
+        };
+        let budget = match budget {
+            Some(budget) => percentage(budget).ok_or("not a percentage from 0.01% to 50%")?,
+            None => BUDGET,
+        };
+        Ok(Self { when, budget })
+    }
+}
+
+fn percentage(text: &str) -> Option<f64> {
+    let percent: f64 = text.strip_suffix('%')?.parse().ok()?;
+    (0.01..=50.0).contains(&percent).then_some(percent / 100.0)
+}
+
+/// Pages that are unmapped together.
+const UNMAP_BATCH: usize = 2;
+
+/// How often is looked at what tracking costs.
+const LOOK_NS: u64 = 50_000_000;
+
+/// How often the curve is shown, and older uses begin to count for less.
+const SHOW_NS: u64 = 250_000_000;
+
+/// In so many shows, older uses come to count half.
+const HALF_LIFE: f64 = 40.0;
+
+/// How long tracking goes on without anything being evicted.
+const REST_AFTER_NS: u64 = 2_000_000_000;
+
+/// Pages that are tracked at first, at most: more as soon as they can be afforded.
+const FIRST: f64 = 1024.0;
+
+/// Tracking of a process.
+pub struct Tracking {
+    when: When,
+    /// Which pages are tracked if all are, and how often their number is halved: for who has not the lock. [`NOTHING`] if
+    /// none is.
+    all: Sample,
+    halvings: AtomicU32,
+    state: Mutex<Tracked>,
+}
+
+/// Stands for halvings when nothing is tracked.
+const NOTHING: u32 = u32::MAX;
+
+/// What is tracked, and what it costs.
+struct Tracked {
+    tracker: Tracker,
+    budget: Budget,
+    /// Pages that are to be unmapped.
+    cooled: Vec<u64>,
+    /// What was spent since the last look, and when that was.
+    spent_ns: u64,
+    looked_at: u64,
+    shown_at: u64,
+    /// The time that the curve is of; older time counts for less.
+    span_ns: f64,
+    /// Pages evicted so far, and when that was last seen to have changed.
+    evicted: u64,
+    pressed_at: u64,
+}
+
+impl Tracking {
+    /// Tracks a process, if it is to be; `salt` chooses which pages.
+    pub fn new(how: Track, salt: u64) -> Option<Self> {
+        let state = Tracked {
+            tracker: Tracker::new(TrackingOptions::default(), salt),
+            budget: Budget::new(how.budget),
+            cooled: Vec::new(),
+            spent_ns: 0,
+            looked_at: 0,
+            shown_at: 0,
+            span_ns: 0.0,
+            evicted: 0,
+            pressed_at: 0,
+        };
+        (how.when != When::Off).then(|| Self {
+            when: how.when,
+            all: Sample::all(salt),
+            halvings: AtomicU32::new(NOTHING),
+            state: Mutex::new(state),
+        })
+    }
+}
+
+impl Tracking {
+    /// Which pages are tracked, if any are.
+    fn sample(&self) -> Option<Sample> {
+        let halvings = self.halvings.load(Relaxed);
+        (halvings != NOTHING).then(|| self.all.with_halvings(halvings))
+    }
+
+    /// Takes note of which pages are tracked.
+    fn set_sample(&self, tracked: &Tracked) {
+        self.halvings.store(tracked.tracker.sample().halvings(), Relaxed);
+    }
+}
+
+impl Pager {
+    /// Whether it is to be seen when this page is used.
+    pub(crate) fn is_tracked(&self, page: u64) -> bool {
+        let sample = self.tracking.as_ref().and_then(Tracking::sample);
+        sample.is_some_and(|sample| sample.has(PageId(page)))
+    }
+
+    /// The program has faulted on a page, which is about to be served: takes note of it, and unmaps pages that were used
+    /// longer ago.
+    pub(crate) fn track(&self, w: &mut Worker, page: u64) {
+        let Some(tracking) = &self.tracking else { return };
+        let state = self.table.load(page).state();
+        // It is there, and is only to be written or found.
+        if matches!(state, State::Resident | State::Foreign)
+            || self.is_recorded()
+            || self.follows_tape()
+        {
+            return;
+        }
+        let now = self.space.now_ns();
+        let mut tracked = self.lock(&tracking.state);
+        if tracking.sample().is_none() && !self.begin_tracking(tracking, &mut tracked, now) {
+            return;
+        }
+        self.note_visit(&mut tracked, page, state);
+        if now - tracked.looked_at > LOOK_NS {
+            self.look_at_tracking(tracking, &mut tracked, now);
+        }
+        if tracking.sample().is_some() {
+            tracking.set_sample(&tracked);
+        }
+        if tracked.cooled.len() < UNMAP_BATCH {
+            return;
+        }
+        let mut cooled = std::mem::take(&mut tracked.cooled);
+        drop(tracked);
+        if self.try_unmap_to_watch(w, &cooled) {
+            cooled.clear();
+        }
+        let spent = self.space.now_ns() - now;
+        Counters::add(&self.counters.tracking_ns, spent);
+        let mut tracked = self.lock(&tracking.state);
+        tracked.spent_ns += spent;
+        tracked.cooled.append(&mut cooled);
+    }
+
+    /// Takes note of a fault, if its page is tracked, and of what the program has not come to for a while.
+    fn note_visit(&self, tracked: &mut Tracked, page: u64, state: State) {
+        let page = PageId(page);
+        if !tracked.tracker.sample().has(page) {
+            return;
+        }
+        let is_new = state == State::Untouched;
+        let touched = self.touched() + u64::from(is_new);
+        tracked.tracker.visit(page, touched, is_new);
+        if state == State::Watched {
+            tracked.spent_ns += FAULT_NS;
+            Counters::add(&self.counters.tracked_faults, 1);
+            Counters::add(&self.counters.tracking_ns, FAULT_NS);
+        }
+        while let Some(page) = tracked.tracker.leave(touched) {
+            tracked.cooled.push(page.0);
+        }
+    }
+
+    /// Begins to track, if it is time to; false if it is not.
+    fn begin_tracking(&self, tracking: &Tracking, tracked: &mut Tracked, now: u64) -> bool {
+        let evicted = self.counters.evicted_pages.load(Relaxed);
+        if tracking.when == When::Pressure && evicted == tracked.evicted {
+            return false;
+        }
+        (tracked.evicted, tracked.pressed_at) = (evicted, now);
+        (tracked.looked_at, tracked.shown_at, tracked.spent_ns) = (now, now, 0);
+        tracked.tracker.begin();
+        while self.touched() as f64 * tracked.tracker.sample().rate() > FIRST
+            && tracked.tracker.fewer()
+        {}
+        self.learn_pages(tracked);
+        tracking.set_sample(tracked);
+        true
+    }
+
+    /// Lets the tracker know of the pages that the program has come to, and unmaps them to see when it comes again.
+    fn learn_pages(&self, tracked: &mut Tracked) {
+        let sample = tracked.tracker.sample();
+        for (first, end) in self.table.touched_stretches(0, self.table.pages()) {
+            for page in (first..end).filter(|page| sample.has(PageId(*page))) {
+                let state = self.table.load(page).state();
+                if state != State::Untouched && state != State::Foreign {
+                    let is_new = tracked.tracker.learn(PageId(page));
+                    if is_new && state == State::Resident {
+                        tracked.cooled.push(page);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Looks at what tracking costs, whether it is still needed, and shows what it found.
+    fn look_at_tracking(&self, tracking: &Tracking, tracked: &mut Tracked, now: u64) {
+        let elapsed = now - tracked.looked_at;
+        let spent = std::mem::take(&mut tracked.spent_ns);
+        tracked.looked_at = now;
+        match tracked.budget.look(spent, elapsed) {
+            Verdict::Fewer => drop(tracked.tracker.fewer()),
+            Verdict::More if tracked.tracker.more() => {
+                self.learn_pages(tracked);
+                tracked.spent_ns += self.space.now_ns() - now;
+            }
+            Verdict::More | Verdict::Same => {}
+        }
+        let evicted = self.counters.evicted_pages.load(Relaxed);
+        if evicted != tracked.evicted {
+            (tracked.evicted, tracked.pressed_at) = (evicted, now);
+        } else if tracking.when == When::Pressure && now - tracked.pressed_at > REST_AFTER_NS {
+            tracking.halvings.store(NOTHING, Relaxed);
+        }
+        if now - tracked.shown_at > SHOW_NS {
+            self.show_curve(tracked, now);
+        }
+    }
+
+    /// Shows the curve to whoever reads the counters; older uses count for less from now on.
+    fn show_curve(&self, tracked: &mut Tracked, now: u64) {
+        let weight = (-1.0 / HALF_LIFE).exp2();
+        tracked.span_ns = tracked.span_ns * weight + (now - tracked.shown_at) as f64;
+        tracked.shown_at = now;
+        let curve = tracked.tracker.curve();
+        // A page that was never used before is made, and not fetched.
+        let all = self.touched();
+        let misses = |pages| match pages < all {
+            true => (curve.misses(pages) - curve.cold()).max(0.0) as u64,
+            // Distances are rounded.
+            false => 0,
+        };
+        self.counters.curve.show(all, tracked.span_ns as u64, misses);
+        self.counters.tracked_pages.store(tracked.tracker.tracked() as u64, Relaxed);
+        tracked.tracker.age(weight);
+    }
+
+    /// Adds those of a fetched run that are tracked to those that stay unmapped, to see when they are used; not those that
+    /// somebody waits for.
+    pub(crate) fn keep_tracked(&self, first: u64, count: u64, purpose: Purpose, kept: &mut Kept) {
+        let Some(sample) = self.tracking.as_ref().and_then(Tracking::sample) else { return };
+        let awaited = purpose.among(first, count);
+        for index in (0..count).filter(|index| !awaited.contains(index)) {
+            if sample.has(PageId(first + index)) {
+                kept.add(index);
+            }
+        }
+    }
+
+    /// The program gave pages back.
+    pub(crate) fn track_forgotten(&self, first: u64, end: u64) {
+        let Some(tracking) = &self.tracking else { return };
+        let Some(sample) = tracking.sample() else { return };
+        let mut tracked = self.lock(&tracking.state);
+        for page in (first..end).map(PageId).filter(|page| sample.has(*page)) {
+            tracked.tracker.forget(page);
+        }
+    }
+}
