@@ -23,6 +23,7 @@ mod row;
 mod stats;
 mod swap;
 mod tape;
+mod tracking;
 mod uffd;
 mod warmup;
 mod workload;
@@ -77,6 +78,8 @@ enum What {
     Hints(hints::HintsArgs),
     /// Following pointers beside the other prefetchers: what it covers, and what it gains
     Pointers(pointers::PointersArgs),
+    /// Seeing in which order a program uses its pages: what it costs, and how true its curve is
+    Tracking(tracking::TrackingArgs),
     /// Memory nodes across TCP on this machine, beside raw exchanges and the kernel's own swap
     Nodes(nodes::NodesArgs),
     /// Two real programs: plain, on far memory, and on the kernel's swap
@@ -125,6 +128,7 @@ pub fn run(args: BenchArgs) -> ExitCode {
         What::Tape(own) => tape::run(&own, &shared, &progress),
         What::Hints(own) => hints::run(&own, &shared, &progress),
         What::Pointers(own) => pointers::run(&own, &shared, &progress),
+        What::Tracking(own) => tracking::run(&own, &shared, &progress),
         What::Nodes(own) => nodes::run(&own, &shared, &progress),
         What::Demo(own) => return finish(demo::run(&own, &shared, &progress)),
         What::Reckon(own) => return finish(analysis::reckon::run(&own)),

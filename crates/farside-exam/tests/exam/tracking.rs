@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use farside_exam::{compile, farside, has_program};
+use farside_exam::{compile_with, farside, has_program, source};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -20,7 +20,9 @@ impl Program {
     fn new(test: &str) -> Option<Self> {
         has_program(test, "gcc", "gcc").then(|| {
             let directory = tempfile::tempdir().expect("a temporary directory");
-            let path = compile(directory.path(), "uses.c", &["-O2"]);
+            let path = directory.path().join("uses");
+            let source = source("../../farside-cli/src/bench/tracking/sources/uses.c");
+            compile_with(Command::new("gcc").args(["-O2", "-o"]).arg(&path).arg(source));
             Self { directory, path }
         })
     }
@@ -138,4 +140,37 @@ fn a_running_program_is_sized() {
     assert!(run.wait().expect("it ends").success());
     let gone = Command::new(farside()).args(["size", &pid]).output().expect("farside starts");
     assert!(!gone.status.success() && !gone.stderr.is_empty(), "{gone:?}");
+}
+
+#[test]
+fn the_table_of_tracking_has_all_its_rows() {
+    let test = "the_table_of_tracking_has_all_its_rows";
+    if !has_program(test, "gcc", "gcc") {
+        return;
+    }
+    let cache = tempfile::tempdir().expect("a temporary directory");
+    let mut command = Command::new(farside());
+    command.args(["bench", "tracking", "--scale", "small", "--repetitions", "1", "--json"]);
+    command.args(["--track", "always:20%", "--cache"]).arg(cache.path());
+    let output = command.output().expect("farside starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = rows.as_array().expect("rows");
+    let count = |words: &str, unit: &str, goal: &str| {
+        let is_it = |row: &&Value| {
+            row["work"]
+                .as_str()
+                .is_some_and(|work| work.contains(words) && !work.contains("failed"))
+                && (row["unit"] == unit && row["goal"] == goal && row["ours"].as_f64() >= Some(0.0))
+        };
+        rows.iter().filter(is_it).count()
+    };
+    assert_eq!(count("run time with tracking", "ms", "at most 1.04x"), 12, "{rows:#?}");
+    assert_eq!(count("the median", "x", "at most 1.02x"), 1, "{rows:#?}");
+    assert_eq!(
+        count("error of the share of misses", "of all", "under 0.02 of all"),
+        3,
+        "{rows:#?}"
+    );
+    assert_eq!(rows.len(), 16, "{rows:#?}");
 }
