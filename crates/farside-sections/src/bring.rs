@@ -120,7 +120,7 @@ impl Section {
         if ahead && inner.transit.len() >= MOST_FLIGHTS {
             return Ok(Step::Nothing);
         }
-        Ok(match self.room(inner, line) {
+        Ok(match self.room(inner, line, ahead) {
             Room::Slot(slot, old) => match self.job(inner, line, slot, old) {
                 Some(job) => {
                     self.count_wanted(&job, purpose);

@@ -41,8 +41,8 @@ impl Section {
         self.slot_in_structure(line).or_else(extra)
     }
 
-    /// Makes room for a line that is not here.
-    pub(crate) fn room(&self, inner: &mut Inner, line: u32) -> Room {
+    /// Makes room for a line that is not here; beside the structure only if somebody waits for it.
+    pub(crate) fn room(&self, inner: &mut Inner, line: u32, ahead: bool) -> Room {
         let chosen = if self.index.is_some() {
             self.choose_anywhere(inner)
         } else {
@@ -51,6 +51,7 @@ impl Section {
         match chosen {
             Some((slot, None)) => Room::Slot(slot, None),
             Some((slot, Some(state))) => Room::Slot(slot, Some(self.vacate(inner, slot, state))),
+            None if ahead => Room::None,
             None => self.no_room(inner, line),
         }
     }
@@ -207,8 +208,13 @@ impl Section {
         Old { line, state, blocks, writing }
     }
 
-    /// Puts a line back that was [taken out](Self::vacate).
+    /// Puts a line back that was [taken out](Self::vacate) and could not be stored. One that need not be stored is gone:
+    /// somebody may have fetched it again meanwhile.
     pub(crate) fn put_back(&self, inner: &mut Inner, slot: u32, old: Old) {
+        if old.writing.is_none() {
+            self.count_evicted(&old);
+            return self.leave_empty(inner, slot);
+        }
         self.lines.put_written(slot, old.blocks);
         inner.transit.remove(&old.line);
         let state = old.state & (DIRTY | SOON | AHEAD);

@@ -25,7 +25,10 @@ const BUDGET: Duration = Duration::from_secs(10);
 const SHOWN: usize = 200;
 
 /// Seeds that once failed.
-const KEPT: &[u64] = &[];
+const KEPT: &[u64] = &[
+    // What had left was put back although somebody had fetched it again.
+    28562940098797321,
+];
 
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
