@@ -157,7 +157,7 @@ mod tests {
         let magic = geometry.magic();
         for line in [0, 1, 26041, 26042, 77_777, 0x7fff_fffe] {
             let low = magic.wrapping_mul(u64::from(line));
-            let set = (u128::from(low) * u128::from(geometry.sets) >> 64) as u32;
+            let set = ((u128::from(low) * u128::from(geometry.sets)) >> 64) as u32;
             assert_eq!(set * 3, geometry.first_slot(line));
         }
     }
