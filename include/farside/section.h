@@ -135,7 +135,7 @@ extern int farside_section_select_(uint32_t id, uint32_t record, const struct fa
                                    size_t count) FARSIDE_WEAK;
 
 /* What plain memory looks like as a section: nothing is ever found there. */
-static uint32_t farside_no_tags_[1] __attribute__((unused)) = {0xffffffffu};
+static uint32_t farside_no_tags_[4] __attribute__((unused)) = {~0u, ~0u, ~0u, ~0u};
 static uint16_t farside_no_states_[1] __attribute__((unused)) = {0};
 
 FARSIDE_INLINE void farside_section_plain_(struct farside_section *section) {
@@ -231,13 +231,35 @@ FARSIDE_INLINE int64_t farside_slot_direct_(const struct farside_section *sectio
     return __builtin_expect(farside_tag_(section, slot) == line, 1) ? (int64_t)slot : -1;
 }
 
+/*
+ * Which of some tags is that of a line, or any if none is. Four are looked at together, also beyond the
+ * end of a set: there a line of this set can only be beside the structure. Which way it is cannot be
+ * foreseen, so that looking at all is quicker than leaving early.
+ */
+FARSIDE_INLINE uint32_t farside_way_(const uint32_t *tags, uint32_t ways, uint32_t line) {
+    typedef uint32_t four __attribute__((vector_size(16)));
+    four wanted = {line, line, line, line}, at = {0, 1, 2, 3}, found = {0, 0, 0, 0}, some;
+    const four step = {4, 4, 4, 4};
+    uint32_t way;
+    for (way = 0; way < ways; way += 4) {
+        memcpy(&some, tags + way, sizeof some);
+        found |= (four)(some == wanted) & at;
+        at += step;
+    }
+    return found[0] | found[1] | found[2] | found[3];
+}
+
 FARSIDE_INLINE int64_t farside_slot_set_(const struct farside_section *section, uint64_t line) {
     const uint64_t first = farside_set_(section, line, section->ways);
     uint64_t slot;
-    for (slot = first; slot < first + section->ways; slot++) {
-        if (farside_tag_(section, slot) == line) return (int64_t)slot;
+    if (section->ways <= 2) {
+        if (farside_tag_(section, first) == line) return (int64_t)first;
+        slot = first + section->ways - 1;
+        return farside_tag_(section, slot) == line ? (int64_t)slot : -1;
     }
-    return -1;
+    slot = first + farside_way_(section->tags + first, section->ways, (uint32_t)line);
+    /* What was found may have changed meanwhile, and what was not is found to be another line. */
+    return __builtin_expect(farside_tag_(section, slot) == line, 1) ? (int64_t)slot : -1;
 }
 
 FARSIDE_INLINE int64_t farside_slot_full_(const struct farside_section *section, uint64_t line) {

@@ -29,8 +29,21 @@ impl Pager {
     /// If the far store fails; and, in the result, if less than the least limit would be left, or what is here cannot be
     /// evicted. Then nothing is lent.
     pub fn lend(&self, w: &mut Worker, frames: u64) -> Result<Result<(), NotLent>, FarError> {
+        self.lend_leaving(w, frames, LEAST_LIMIT / PAGE as u64)
+    }
+
+    /// As [`lend`](Self::lend), but so many frames are left at least.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn lend_leaving(
+        &self,
+        w: &mut Worker,
+        frames: u64,
+        least: u64,
+    ) -> Result<Result<(), NotLent>, FarError> {
         let _inside = self.enter();
-        let left = self.lendable();
+        let left = self.budget.limit().saturating_sub(least);
         if frames > left {
             return Ok(Err(NotLent { asked: frames, left }));
         }
@@ -41,7 +54,7 @@ impl Pager {
             lent += got;
             fruitless = if got > 0 { 0 } else { fruitless + 1 };
             // Somebody else may have borrowed meanwhile.
-            let enough = self.budget.limit() >= LEAST_LIMIT / PAGE as u64;
+            let enough = self.budget.limit() >= least;
             if fruitless > PATIENCE || !enough {
                 self.budget.give_lent(lent);
                 return Ok(Err(NotLent { asked: frames, left: left.min(lent) }));
@@ -57,11 +70,6 @@ impl Pager {
     /// Gives the paged region frames back that it lent.
     pub fn take_back(&self, frames: u64) {
         self.budget.give_lent(frames);
-    }
-
-    /// How many frames can be lent.
-    pub fn lendable(&self) -> u64 {
-        self.budget.limit().saturating_sub(LEAST_LIMIT / PAGE as u64)
     }
 
     /// Numbers of pages that are the caller's in the far store from now on, though never pages of the far region.

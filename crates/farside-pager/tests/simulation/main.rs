@@ -97,13 +97,15 @@ fn no_interleaving_loses_a_page() {
     let mut count = 0;
     let mut totals = BTreeMap::new();
     while most.map_or(begun.elapsed() < BUDGET, |most| count < most) {
-        // Two of three follow a tape, half of them give hints, two of five evict ahead, and three of seven follow pointers.
+        // Two of three follow a tape, half of them give hints, two of five evict ahead, three of seven follow
+        // pointers, and five of eleven lend frames.
         let on_tape = if count % 3 == 0 { 0 } else { tape::ON_TAPE };
         let hinting = if count % 4 < 2 { 0 } else { config::HINTING };
         let evicting = if count % 5 < 3 { 0 } else { config::EVICTING };
         let pointing = if count % 7 < 4 { 0 } else { config::POINTING };
-        let chance = start.wrapping_add(count) % config::POINTING;
-        let seed = chance + on_tape + hinting + evicting + pointing;
+        let lending = if count % 11 < 6 { 0 } else { config::LENDING };
+        let chance = start.wrapping_add(count) % config::LENDING;
+        let seed = chance + on_tape + hinting + evicting + pointing + lending;
         let counted = run(arena, seed, SHOWN);
         for (name, value) in counted.fields() {
             *totals.entry(name).or_insert(0) += value;
