@@ -14,6 +14,9 @@ use crate::transfer;
 /// Most lines that are on their way and that nobody waits for.
 const MOST_FLIGHTS: usize = 1024;
 
+/// So many lines that have arrived are put in place for each that is asked for.
+const RIPE: usize = 2;
+
 /// Why a line is wanted.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -67,9 +70,41 @@ impl Section {
     }
 
     fn fetch_ahead(&self, line: u32) -> Result<(), SectionError> {
+        self.land_ripe()?;
         let step = self.next_step(line, Purpose::Ahead)?;
         if let Step::Fetch(job) = step {
             self.fetch_job(job, Purpose::Ahead)?;
+        }
+        Ok(())
+    }
+
+    /// Puts lines in place that were asked for first and have arrived: who uses one then finds it without coming here
+    /// for longer than a moment.
+    fn land_ripe(&self) -> Result<(), SectionError> {
+        let store = self.host.store();
+        if transfer::takes_turns(store, &self.geometry) {
+            // They arrive only when they are waited for.
+            return Ok(());
+        }
+        for _ in 0..RIPE {
+            let landing = {
+                let inner = &mut *self.lock();
+                loop {
+                    let Some(line) = inner.asked.pop_front() else { return Ok(()) };
+                    match inner.transit.get(&line) {
+                        Some(Transit::Flight { reading, .. }) if !reading.is_ready(store) => {
+                            inner.asked.push_front(line);
+                            return Ok(());
+                        }
+                        Some(Transit::Flight { .. }) => {}
+                        _ => continue,
+                    }
+                    if let Step::Land(landing) = self.take_flight(inner, line) {
+                        break landing;
+                    }
+                }
+            };
+            self.land(landing, Purpose::Ahead, AHEAD)?;
         }
         Ok(())
     }
@@ -243,6 +278,11 @@ impl Section {
             if purpose == Purpose::Ahead {
                 inner.end_turns(&turns);
                 inner.transit.insert(line, Transit::Flight { slot, reading });
+                if inner.asked.len() >= 4 * MOST_FLIGHTS {
+                    let transit = &inner.transit;
+                    inner.asked.retain(|line| transit.contains_key(line));
+                }
+                inner.asked.push_back(line);
                 None
             } else {
                 Some(Landing { line, slot, reading, turns })

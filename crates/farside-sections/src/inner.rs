@@ -15,6 +15,8 @@ pub(crate) struct Inner {
     pub space: Space,
     /// Lines that are neither here nor far.
     pub transit: FxHashMap<u32, Transit>,
+    /// Lines that were asked for ahead, as they were, and others that have come since.
+    pub asked: VecDeque<u32>,
     /// For each set, the way that is looked at next when one has to go.
     pub hands: Vec<u16>,
     /// The same for lines that may be anywhere: a slot.
@@ -80,6 +82,7 @@ impl Inner {
         Self {
             space: Space::new(geometry.shift),
             transit: FxHashMap::default(),
+            asked: VecDeque::new(),
             hands: vec![0; hands],
             hand: 0,
             fresh: 0,

@@ -81,7 +81,7 @@ impl Trial {
             Structure::Set(ways) => (ways as usize, false),
             Structure::Full => (slots as usize, true),
         };
-        let model = Model::new(slots as usize / ways, ways, full);
+        let model = Model::new(slots as usize / ways, ways, full, by_part || line >= PAGE as u64);
         let len = u64::from(LINES) * line;
         let base = section.allocate(len, line.min(1 << 16)).expect("there is far memory");
         assert_eq!(base.offset(), 0);

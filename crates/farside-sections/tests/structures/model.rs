@@ -33,11 +33,14 @@ pub struct Model {
     /// Slots that were emptied, and were said to be done with, in this order; only if `full`.
     vacant: Vec<usize>,
     soon: Vec<usize>,
+    /// Lines that were asked for ahead; whether they are put in place when others are asked for.
+    asked: Vec<u32>,
+    lands: bool,
     pub counted: Counted,
 }
 
 impl Model {
-    pub fn new(sets: usize, ways: usize, full: bool) -> Self {
+    pub fn new(sets: usize, ways: usize, full: bool, lands: bool) -> Self {
         let vacant = if full { (0..ways).rev().collect() } else { Vec::new() };
         Self {
             ways,
@@ -46,6 +49,8 @@ impl Model {
             hands: vec![0; sets],
             vacant,
             soon: Vec::new(),
+            asked: Vec::new(),
+            lands,
             counted: Counted::default(),
         }
     }
@@ -91,8 +96,17 @@ impl Model {
     }
 
     pub fn fetch(&mut self, line: u32) {
+        let mut landed = 0;
+        while self.lands && landed < 2 && !self.asked.is_empty() {
+            let first = self.asked.remove(0);
+            if let Some(held) = self.find(first).filter(|held| held.flies) {
+                held.flies = false;
+                landed += 1;
+            }
+        }
         if self.find(line).is_none() && self.place(line, false) {
             self.counted.ahead += 1;
+            self.asked.push(line);
         }
     }
 
