@@ -60,6 +60,11 @@
 #define FARSIDE_INLINE static __inline__ __attribute__((always_inline, unused))
 #endif
 
+#ifndef __cplusplus
+/* Which strict C does not declare. */
+extern int posix_memalign(void **memory, size_t align, size_t size);
+#endif
+
 /* A remote pointer. */
 typedef uint64_t farside_ptr;
 
@@ -200,6 +205,14 @@ FARSIDE_INLINE void farside_section_free(farside_ptr pointer) {
     } else {
         free((void *)(uintptr_t)pointer);
     }
+}
+
+/*
+ * size_t farside_section_size(pointer): bytes of the block that farside_section_alloc() returned, at least
+ * those asked for; 0 if none starts there, or in plain memory, where it is not known.
+ */
+FARSIDE_INLINE size_t farside_section_size(farside_ptr pointer) {
+    return pointer >> FARSIDE_ID_SHIFT_ ? farside_section_size_(pointer) : 0;
 }
 
 /* What is behind a lookup that finds nothing. */

@@ -68,6 +68,28 @@ fn one_thread_needs_no_pins() {
 }
 
 #[test]
+fn the_header_suits_all_languages_and_linkages() {
+    let test = "the_header_suits_all_languages_and_linkages";
+    for (compiler, flags) in [
+        ("gcc", &["-std=c99", "-pedantic", "-fPIC"][..]),
+        ("gcc", &["-std=gnu89", "-fno-pie", "-no-pie"]),
+        ("gcc", &["-std=c11", "-O0"]),
+        ("g++", &["-std=c++20", "-pedantic"]),
+        ("g++", &["-std=gnu++11"]),
+    ] {
+        let Some(place) = Place::new(test, "section.c", compiler, flags) else { return };
+        assert!(
+            counter(&place.run("embedded:", &[]), "section_misses") > 0,
+            "{compiler} {flags:?}"
+        );
+    }
+    // A program without a dynamic linker has no Farside, and plain memory.
+    if let Some(place) = Place::new(test, "section.c", "gcc", &["-std=gnu99", "-static"]) {
+        place.plain(&[]);
+    }
+}
+
+#[test]
 fn the_longest_lines_work() {
     let Some(place) = place("the_longest_lines_work") else { return };
     same(&place, "embedded:", ["1", "16384", "65536"], "shared");
