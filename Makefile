@@ -39,7 +39,7 @@ help:
 	@echo "make study-pointers  CHERI-picking's study of pointers again: docs/studies/cheri-picking.md, its tables and plots"
 	@echo "make study-path  PATH's figures again: docs/studies/path.md, its tables and plots"
 	@echo "make install  PREFIX=/usr/local DESTDIR="
-	@echo "make install-header  only farside.h and farside/*.hpp, with what pkg-config and CMake need to find it"
+	@echo "make install-header  only farside.h and what is in farside/, with what pkg-config and CMake need to find it"
 
 build:
 	@scripts/setup.sh build
@@ -104,7 +104,7 @@ doc:
 install-header:
 	install -d $(incdir)/farside $(pcdir) $(cmakedir)
 	install -m 644 include/farside.h $(incdir)/farside.h
-	install -m 644 include/farside/*.hpp $(incdir)/farside
+	install -m 644 include/farside/*.hpp include/farside/*.h $(incdir)/farside
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' packaging/farside.pc.in > $(pcdir)/farside.pc
 	install -m 644 packaging/farside-config.cmake $(cmakedir)/farside-config.cmake
 	sed 's|@VERSION@|$(VERSION)|' packaging/farside-config-version.cmake.in > $(cmakedir)/farside-config-version.cmake

@@ -21,7 +21,7 @@ pub fn combination(name: &str) -> Combination {
         "limit_bytes" => Combination::Greatest,
         peak if peak.ends_with("_peak_bytes") => Combination::Greatest,
         "resident_bytes" | "footprint_bytes" | "reserved_bytes" | "far_pages" | "held_pages"
-        | "lacking_pages" | "tracked_pages" => Combination::Level,
+        | "lacking_pages" | "tracked_pages" | "section_bytes" => Combination::Level,
         _ => Combination::Sum,
     }
 }

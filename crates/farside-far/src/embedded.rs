@@ -12,10 +12,13 @@ use farside_wire::pool::{Block, Message, UNIT};
 
 use crate::keeper::Keeper;
 use crate::moving::Moving;
+use crate::parts::Settling;
 use crate::slots::{RAW_UNITS, Slots};
-use crate::{Compression, FarError, FarStore, FarUrl, Link, Moved, Mover, Order, Ticket};
+use crate::{
+    Compression, FarError, FarStore, FarUrl, Link, Moved, Mover, Order, PartStore, Ticket,
+};
 
-const NODE: &str = "the embedded memory node";
+pub(crate) const NODE: &str = "the embedded memory node";
 
 /// Runs of freed memory at least this long are given back to the machine at once.
 const PUNCH_FROM: u64 = 64 * 1024;
@@ -35,10 +38,11 @@ fn blocks(block: Block, run: usize) -> impl Iterator<Item = Block> {
 
 /// Client side of the embedded node.
 pub struct Embedded {
-    data: OwnedFd,
-    slots: Slots,
-    link: Link,
+    pub(crate) data: OwnedFd,
+    pub(crate) slots: Slots,
+    pub(crate) link: Link,
     compression: Compression,
+    pub(crate) settling: Settling,
     lost: AtomicBool,
     moving: OnceLock<Moving>,
     /// In a forked child, whose pages the parent's mover does not move.
@@ -61,6 +65,7 @@ impl Embedded {
             slots,
             link: Link::new(latency_ns, bits_per_second),
             compression,
+            settling: Settling::default(),
             lost: AtomicBool::new(false),
             moving: OnceLock::new(),
             left_to_parent: AtomicBool::new(false),
@@ -68,7 +73,7 @@ impl Embedded {
         })
     }
 
-    fn check(&self) -> Result<(), FarError> {
+    pub(crate) fn check(&self) -> Result<(), FarError> {
         if self.lost.load(Ordering::Acquire) { Err(FarError::NodeLost) } else { Ok(()) }
     }
 
@@ -289,6 +294,10 @@ impl FarStore for Embedded {
         moves.then_some(self)
     }
 
+    fn parts(&self) -> Option<&dyn PartStore> {
+        (self.compression == Compression::None).then_some(self)
+    }
+
     fn held(&self) -> u64 {
         self.slots.held()
     }
@@ -394,7 +403,7 @@ impl Mover for Embedded {
     }
 }
 
-fn wait_until_ready(ready_at: u64) {
+pub(crate) fn wait_until_ready(ready_at: u64) {
     if ready_at != 0 {
         wait_until(ready_at);
     }

@@ -6,6 +6,7 @@ mod keeper;
 mod link;
 mod moving;
 mod open;
+mod parts;
 pub mod redis;
 pub mod remote;
 mod sealing;
@@ -20,7 +21,7 @@ pub use file::File;
 pub use link::Link;
 pub use open::{BadStore, Opening, open};
 pub use remote::Remote;
-pub use store::{FarError, FarStore, Health, Moved, Mover, Order, Ticket};
+pub use store::{FarError, FarStore, Health, Moved, Mover, Order, Part, PartStore, Ticket};
 pub use url::{
     BadUrl, Compression, FarUrl, FileUrl, NodesUrl, PORT, RedisUrl, Unresolved, nanoseconds,
 };

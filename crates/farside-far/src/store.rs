@@ -106,6 +106,11 @@ pub trait FarStore: Send + Sync {
         None
     }
 
+    /// What moves parts of pages, if the store can do that without the rest of them.
+    fn parts(&self) -> Option<&dyn PartStore> {
+        None
+    }
+
     /// Whether [`tend`](Self::tend) has to be called every few milliseconds.
     fn needs_tending(&self) -> bool {
         false
@@ -136,6 +141,55 @@ pub trait FarStore: Send + Sync {
 
     /// Takes note that the node is gone: every further call fails.
     fn mark_lost(&self);
+}
+
+/// A part of far memory: bytes of one or more pages that follow one another.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The first byte, counted from the first byte of page 0.
+    pub start: u64,
+    /// Number of bytes.
+    pub len: u32,
+    /// Where they are in the buffer of the call.
+    pub place: u32,
+}
+
+impl Part {
+    /// What of it lies in each of its pages.
+    pub fn by_page(self) -> impl Iterator<Item = Self> {
+        let page = farside_os::memory::PAGE as u64;
+        let end = self.start + u64::from(self.len);
+        (self.start / page..end.div_ceil(page)).map(move |number| {
+            let start = (number * page).max(self.start);
+            let len = end.min((number + 1) * page) - start;
+            Self { start, len: len as u32, place: self.place + (start - self.start) as u32 }
+        })
+    }
+
+    /// Where its bytes are in the buffer of the call.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.place as usize..self.place as usize + self.len as usize
+    }
+}
+
+/// Keeps pages, of which parts can be moved alone.
+///
+/// Pages are those of the [`FarStore`]. The caller sees to it that no two calls concern the same bytes at the same time,
+/// and that calls of the other trait do not concern these pages meanwhile.
+pub trait PartStore {
+    /// Asks for parts, all of them in one request: the node gathers them.
+    fn begin_read_parts(&self, parts: &[Part]) -> Result<Ticket, FarError>;
+
+    /// Waits for the parts that were asked for, and puts them into `into`. What was never stored of them is zeros.
+    fn finish_read_parts(
+        &self,
+        ticket: Ticket,
+        parts: &[Part],
+        into: &mut [u8],
+    ) -> Result<(), FarError>;
+
+    /// Stores parts, which are in `from`. The rest of a page that was not stored before is zeros.
+    fn write_parts(&self, parts: &[Part], from: &[u8]) -> Result<(), FarError>;
 }
 
 /// What has been seen of nodes that do not do what they should.

@@ -106,6 +106,32 @@ counters! {
     hints_astray,
     /// Level: pages that the program has pinned.
     held_pages,
+    /// Level: bytes of local memory that sections have.
+    section_bytes,
+    /// Lines of sections that the program waited for, and that nobody had asked for.
+    section_misses,
+    /// Lines that the program waited for when they were already on their way.
+    section_late,
+    /// Lines that were asked for ahead of their use.
+    section_ahead,
+    /// Lines asked for ahead that are known to have been used.
+    section_ahead_used,
+    /// Lines asked for ahead that left without a use.
+    section_ahead_unused,
+    /// Lines read from the far store, at least in part.
+    section_fetched,
+    /// Bytes read for them, besides [`fetched_bytes`](Self::fetched_bytes).
+    section_fetched_bytes,
+    /// Lines that left sections.
+    section_evicted,
+    /// Those that needed no write.
+    section_evicted_clean,
+    /// Lines written to the far store, at least in part.
+    section_written,
+    /// Bytes written for them, besides [`written_bytes`](Self::written_bytes).
+    section_written_bytes,
+    /// Lines that were put beside their sets, in which all lines were pinned.
+    section_beside,
     /// Pages brought in by a prefetcher, or ahead of what a hint is about.
     prefetched_pages,
     /// Prefetched pages that are known to have been touched.
@@ -211,6 +237,7 @@ impl Counters {
             (&self.reserved_bytes, &child.reserved_bytes),
             (&self.far_pages, &child.far_pages),
             (&self.held_pages, &child.held_pages),
+            (&self.section_bytes, &child.section_bytes),
         ] {
             to.store(from.load(Relaxed), Relaxed);
         }

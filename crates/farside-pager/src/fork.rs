@@ -228,7 +228,7 @@ impl Service {
         let Received { len, descriptors: [fd, ..] } = socket::receive(end.as_fd(), &mut message)?;
         self.space.uffd().replace(fd.ok_or_else(lost)?);
         pager.store.after_fork_in_child(link)?;
-        pager.budget.set_limit(pager.budget.limit());
+        pager.budget.set_limit(pager.budget.whole());
         for page in message[1..len.max(1)].chunks_exact(8) {
             let page = u64::from_le_bytes(page.try_into().unwrap_or_default());
             self.adopt_served(page);

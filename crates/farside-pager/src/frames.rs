@@ -29,28 +29,54 @@ pub unsafe fn words_at(addr: usize, into: &mut [u64]) {
 }
 
 /// The budget of frames: every frame that holds program data or waits in the frame area counts.
+///
+/// Frames that are lent are used by others than the paged region, for which there are so many less.
 pub struct Budget {
     limit: AtomicU64,
+    /// Including those that are lent.
     used: AtomicU64,
+    lent: AtomicU64,
     counters: &'static Counters,
 }
 
 impl Budget {
     /// A budget of `limit` frames, none used.
     pub fn new(limit: u64, counters: &'static Counters) -> Self {
-        let budget = Self { limit: AtomicU64::new(0), used: AtomicU64::new(0), counters };
+        let zero = || AtomicU64::new(0);
+        let budget = Self { limit: zero(), used: zero(), lent: zero(), counters };
         budget.set_limit(limit);
         budget
     }
 
-    /// Frames allowed.
+    /// Frames allowed to the paged region.
     pub fn limit(&self) -> u64 {
+        self.limit.load(Relaxed).saturating_sub(self.lent()).max(1)
+    }
+
+    /// Frames that the paged region uses.
+    pub fn used(&self) -> u64 {
+        self.used.load(Relaxed).saturating_sub(self.lent())
+    }
+
+    /// Frames allowed, and those that are lent.
+    pub fn whole(&self) -> u64 {
         self.limit.load(Relaxed)
     }
 
-    /// Frames in use.
-    pub fn used(&self) -> u64 {
-        self.used.load(Relaxed)
+    /// Frames that are lent.
+    pub fn lent(&self) -> u64 {
+        self.lent.load(Relaxed)
+    }
+
+    /// Lends frames that the caller has taken.
+    pub fn lend(&self, count: u64) {
+        self.lent.fetch_add(count, Relaxed);
+    }
+
+    /// Gives frames that were lent back.
+    pub fn give_lent(&self, count: u64) {
+        self.lent.fetch_sub(count, Relaxed);
+        self.give(count);
     }
 
     /// Changes the number of frames allowed.
@@ -61,7 +87,7 @@ impl Budget {
 
     /// Takes up to `want` frames; returns how many there were to be had.
     pub fn take(&self, want: u64) -> u64 {
-        let limit = self.limit();
+        let limit = self.whole();
         let mut got = 0;
         let result = self.used.fetch_update(Relaxed, Relaxed, |used| {
             got = want.min(limit.saturating_sub(used));
@@ -88,7 +114,7 @@ impl Budget {
     }
 
     fn publish(&self) {
-        let bytes = self.used() * PAGE as u64;
+        let bytes = self.used.load(Relaxed) * PAGE as u64;
         self.counters.resident_bytes.store(bytes, Relaxed);
         if bytes > self.counters.resident_peak_bytes.load(Relaxed) {
             self.counters.resident_peak_bytes.fetch_max(bytes, Relaxed);
@@ -263,6 +289,18 @@ mod tests {
         budget.give(4);
         assert_eq!(budget.take(9), 4);
         assert_eq!(counters.resident_peak_bytes.load(Relaxed), 10 * 4096);
+    }
+
+    #[test]
+    fn lent_frames_are_used_and_not_allowed_any_more() {
+        let counters = Box::leak(Box::default());
+        let budget = Budget::new(10, counters);
+        assert_eq!(budget.take(6), 6);
+        budget.lend(4);
+        assert_eq!((budget.limit(), budget.used(), budget.take(9)), (6, 2, 4));
+        assert_eq!(counters.resident_bytes.load(Relaxed), 10 * 4096);
+        budget.give_lent(4);
+        assert_eq!((budget.limit(), budget.used(), budget.take(9)), (10, 6, 4));
     }
 
     #[test]

@@ -5,6 +5,11 @@ use farside_far::FarError;
 /// Ends the program, because what it needs next cannot be had. Nothing of it may run on with wrong
 /// data.
 pub fn stop(error: &FarError) -> ! {
+    stop_because(error)
+}
+
+/// Ends the program for any reason.
+pub fn stop_because(error: &dyn std::fmt::Display) -> ! {
     let mut text = [0u8; 256];
     let len = {
         use std::io::Write as _;

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use farside_far::FarError;
 
 use crate::hint::Hint;
+use crate::lend::NotLent;
 use crate::pager::{Pager, Worker};
 use crate::service::Service;
 use crate::stop::stop;
@@ -58,6 +59,12 @@ impl Service {
     /// Has pages stay here; see [`Pager::hold`].
     pub fn hold(&self, addr: usize, len: usize) -> u64 {
         self.visit(|pager, w| pager.hold(w, addr, len))
+    }
+
+    /// Takes frames out of the paged region for something else; see [`Pager::lend`].
+    pub fn lend(&self, frames: u64) -> Result<(), NotLent> {
+        self.visit(|pager, w| pager.lend(w, frames).map(Some))
+            .unwrap_or(Err(NotLent { asked: frames, left: 0 }))
     }
 
     /// Whether a task still has to wait; see [`Pager::has_arrived`].

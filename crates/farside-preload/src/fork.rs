@@ -8,7 +8,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use crate::{far, runtime_heap, start, sys, thread};
+use crate::{far, runtime_heap, section, start, sys, thread};
 
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
@@ -33,7 +33,10 @@ unsafe extern "C" fn prepare() {
     thread::close_runtime();
     SIGNALS.store(signals, Relaxed);
     if let Some(service) = far::service() {
-        thread::in_runtime_state(|| service.before_fork());
+        thread::in_runtime_state(|| {
+            section::before_fork();
+            service.before_fork();
+        });
     }
     runtime_heap::before_fork();
 }

@@ -33,6 +33,7 @@ mod mremap;
 mod part;
 mod region;
 mod runtime_heap;
+mod section;
 mod site;
 mod space;
 mod stack;

@@ -138,7 +138,7 @@ impl Report {
             "farside: {}: {:.2} s, {processes}, {how}\n\
              farside: {}; peak resident {} of a peak footprint of {}\n\
              farside: {} demand faults{median}, {} late hits; {} prefetched ({} used, {} unused)\n\
-             farside: fetched {}, written back {}\n{}{}{}{}",
+             farside: fetched {}, written back {}\n{}{}{}{}{}",
             self.program,
             self.elapsed_seconds,
             self.limit.describe(self.counter("limit_bytes")),
@@ -153,6 +153,7 @@ impl Report {
             bytes("written_bytes"),
             self.pointers(),
             self.hints(),
+            self.sections(),
             self.tape.as_ref().map(Following::summary).unwrap_or_default(),
             self.curve.as_ref().map(LiveCurve::summary).unwrap_or_default(),
         )
@@ -185,6 +186,24 @@ impl Report {
             count("hints_missing"),
             count("hinted_pages"),
             count("hints_astray"),
+        )
+    }
+
+    /// What came and went in sections, if the program has any.
+    fn sections(&self) -> String {
+        let count = |name: &str| grouped(self.counter(name));
+        if self.counter("section_misses") + self.counter("section_ahead") == 0 {
+            return String::new();
+        }
+        format!(
+            "farside: sections: {} misses, {} lines late; {} asked for ahead ({} used, {} unused); fetched {}, written back {}\n",
+            count("section_misses"),
+            count("section_late"),
+            count("section_ahead"),
+            count("section_ahead_used"),
+            count("section_ahead_unused"),
+            Size(self.counter("section_fetched_bytes")),
+            Size(self.counter("section_written_bytes")),
         )
     }
 }

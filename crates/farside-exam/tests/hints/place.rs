@@ -36,9 +36,16 @@ impl Place {
     }
 
     /// A program that is built already.
+    #[allow(dead_code, reason = "tests of sections share this")]
     pub fn built(program: &str) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         Self { directory, program: program.into() }
+    }
+
+    /// The program itself.
+    #[allow(dead_code, reason = "tests of sections share this")]
+    pub fn program(&self) -> &Path {
+        &self.program
     }
 
     /// What it prints without Farside.
@@ -49,6 +56,7 @@ impl Place {
     }
 
     /// The exit code without Farside.
+    #[allow(dead_code, reason = "tests of sections share this")]
     pub fn refused(&self, arguments: &[&str]) -> Option<i32> {
         let output = Command::new(&self.program).args(arguments).output().expect("it starts");
         output.status.code()

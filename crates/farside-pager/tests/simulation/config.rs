@@ -11,10 +11,13 @@ pub const HINTING: u64 = 1 << 62;
 pub const POINTING: u64 = 1 << 60;
 
 /// Seeds with this bit track which pages are used.
-pub const TRACKING: u64 = 1 << 59;
+pub const TRACKING: u64 = 1 << 58;
 
 /// Seeds with this bit have somebody who evicts ahead.
 pub const EVICTING: u64 = 1 << 61;
+
+/// Seeds with this bit lend frames.
+pub const LENDING: u64 = 1 << 59;
 
 /// Calls of the seams, at whose start and end others may run.
 const CALLS: &[&str] = &[
@@ -93,10 +96,11 @@ pub struct Mix {
     pub advise: u64,
     pub hint: u64,
     pub stay: u64,
+    pub lend: u64,
 }
 
 impl Mix {
-    pub fn weights(&self) -> [u64; 15] {
+    pub fn weights(&self) -> [u64; 16] {
         [
             self.read,
             self.write,
@@ -113,6 +117,7 @@ impl Mix {
             self.advise,
             self.hint,
             self.stay,
+            self.lend,
         ]
     }
 
@@ -134,6 +139,7 @@ impl Mix {
             advise: some(6),
             hint: 0,
             stay: 0,
+            lend: 0,
         }
     }
 }

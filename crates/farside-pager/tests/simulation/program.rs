@@ -21,6 +21,10 @@ const LONGEST: u64 = 40;
 /// Most pages that the program pins at once.
 const MOST_PINNED: u32 = 3;
 
+/// Frames that are left when some are lent, and all that can be lent at once: each thread borrows 6.
+const LEAST_LEFT: u64 = 8;
+const MOST_LENT: u64 = 24;
+
 /// Everything in a run.
 pub struct World {
     pub config: Config,
@@ -42,11 +46,13 @@ pub struct Program {
     pointer: u64,
     /// Where in the next page the program comes.
     offset: usize,
+    /// Frames that it has borrowed.
+    lent: u64,
 }
 
 impl Program {
     pub fn new(world: Rc<World>, worker: Worker, random: Random) -> Self {
-        Self { world, worker, random, last: None, pointer: 0, offset: 0 }
+        Self { world, worker, random, last: None, pointer: 0, offset: 0, lent: 0 }
     }
 
     pub fn run(mut self) {
@@ -63,6 +69,7 @@ impl Program {
             self.world.scheduler.progress();
             self.world.scheduler.pause();
         }
+        self.world.pager.take_back(self.lent);
     }
 
     fn operate(&mut self, operation: usize) {
@@ -85,7 +92,8 @@ impl Program {
             11 => hold_still(&self.world, &mut self.worker),
             12 => self.advise(),
             13 => self.hint(),
-            _ => self.hold(),
+            14 => self.hold(),
+            _ => self.lend(),
         }
     }
 
@@ -452,8 +460,24 @@ impl Program {
         }
     }
 
+    /// Borrows frames, or gives back those that it has.
+    fn lend(&mut self) {
+        let frames = self.random.between(1, 6);
+        self.world.scheduler.note("lend", frames, self.lent);
+        if self.lent > 0 {
+            self.world.pager.take_back(std::mem::take(&mut self.lent));
+            return;
+        }
+        let lent = self.world.pager.lend_leaving(&mut self.worker, frames, LEAST_LEFT);
+        if let Some(Ok(())) = self.world.or_stop(lent) {
+            self.lent = frames;
+        }
+    }
+
     fn change_limit(&mut self) {
         let limit = self.random.between(8, 64);
+        // What is lent is not taken away.
+        let limit = if self.world.config.mix.lend > 0 { limit + MOST_LENT } else { limit };
         let world = &self.world;
         world.scheduler.note("limit", limit, 0);
         world.pager.set_limit_bytes(limit * PAGE as u64);

@@ -13,7 +13,7 @@ use farside_policy::replacement;
 use crate::PAGE;
 use crate::arena::Arena;
 use crate::checks::{check_contents, check_frames, hold_still};
-use crate::config::{Config, EVICTING, HINTING, POINTING, TRACKING};
+use crate::config::{Config, EVICTING, HINTING, LENDING, POINTING, TRACKING};
 use crate::model::Model;
 use crate::program::{Program, World};
 use crate::random::Random;
@@ -39,6 +39,9 @@ pub fn run(arena: Arena, seed: u64, shown: usize) -> Result<Snapshot, String> {
         }
     }
     config.evict_ahead = seed & EVICTING != 0;
+    if seed & LENDING != 0 {
+        config.mix.lend = 8;
+    }
     if seed & POINTING != 0 {
         config.point(seed);
     }

@@ -101,7 +101,7 @@ impl Bench<'_> {
         let mut ratios = Vec::new();
         for work in &WORKS {
             let name = work.name(self.args.scale);
-            let text = format!("{name}, 50 % local: run time with tracking");
+            let text = format!("{name}, {} % local: run time with tracking", work.local);
             let goal = Some(Goal::AtMost(1.04));
             let program = match build::program(&self.cache, work.source) {
                 Ok(path) => program(&path, work.arguments(self.args.scale)),
@@ -135,12 +135,10 @@ impl Bench<'_> {
         self.progress.say(format!("{name}: a plain run"));
         let run = |place| program.run(place, self.shared, &self.scratch);
         let plain = run(Place::Plain)?;
-        let local = self.half(program, &plain)?;
+        let local = self.share(program, &plain, work.local)?;
         let far = self.args.network.far();
-        let options = |track: &str| {
-            ["--local", &local, "--far", &far, "--prefetch", work.prefetch, "--track", track]
-                .map(str::to_owned)
-        };
+        let options =
+            |track: &str| ["--local", &local, "--far", &far, "--track", track].map(str::to_owned);
         let (ours, partner) = (options(&self.args.track), options("off"));
         let mut times = [Vec::new(), Vec::new()];
         for round in 0..self.shared.repetitions as usize {
@@ -156,15 +154,15 @@ impl Bench<'_> {
         Ok(times.map(|times| median(&times)))
     }
 
-    /// Half of what a program uses, in bytes; it has to print what a plain run does.
-    fn half(&self, program: &Program, plain: &Outcome) -> Result<String, Failure> {
+    /// So many per cent of what a program uses, in bytes; it has to print what a plain run does.
+    fn share(&self, program: &Program, plain: &Outcome, percent: u64) -> Result<String, Failure> {
         let all = ["--local", ALL].map(str::to_owned);
         let ran = program.run(Place::Far(&all), self.shared, &self.scratch)?;
         same(plain, &ran)?;
         let bytes = ran.stats.and_then(|stats| stats.get("footprint_peak_bytes"));
         let bytes = bytes.ok_or_else(|| Failure::new("a run without counters"))? as u64;
         warmup::before_run(bytes.max(LEAST_WARM), self.shared, &self.scratch)?;
-        Ok(((bytes / 2) & !4095).max(LEAST_LIMIT).to_string())
+        Ok(((bytes * percent / 100) & !4095).max(LEAST_LIMIT).to_string())
     }
 }
 

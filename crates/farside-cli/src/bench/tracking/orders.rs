@@ -64,7 +64,7 @@ impl Bench<'_> {
         program: &crate::bench::launch::Program,
     ) -> Result<Vec<f64>, Failure> {
         let plain = program.run(Place::Plain, self.shared, &self.scratch)?;
-        let (local, far) = (self.half(program, &plain)?, self.args.network.far());
+        let (local, far) = (self.share(program, &plain, 50)?, self.args.network.far());
         let track = &self.args.track;
         let options = ["--local", &local, "--far", &far, "--track", track].map(str::to_owned);
         let mut errors = Vec::new();

@@ -1,0 +1,118 @@
+//! Parts of pages in the embedded node.
+
+use std::os::fd::AsFd;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use farside_os::memory::{self, PAGE};
+use farside_wire::pool::Block;
+
+use crate::embedded::{Embedded, NODE, wait_until_ready};
+use crate::slots::RAW_UNITS;
+use crate::{FarError, Part, PartStore, Ticket};
+
+/// Locks over which pages are spread.
+const STRIPES: usize = 64;
+
+/// Keeps those who use a page's block apart from the one who gives the page another.
+pub(crate) struct Settling {
+    stripes: [RwLock<()>; STRIPES],
+}
+
+impl Default for Settling {
+    fn default() -> Self {
+        Self { stripes: std::array::from_fn(|_| RwLock::new(())) }
+    }
+}
+
+impl Settling {
+    fn stay(&self, page: u64) -> RwLockReadGuard<'_, ()> {
+        self.stripes[page as usize % STRIPES].read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, page: u64) -> RwLockWriteGuard<'_, ()> {
+        self.stripes[page as usize % STRIPES].write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The page that holds the start of a part, and where in it that is.
+fn place_of(part: &Part) -> (u64, u64) {
+    (part.start / PAGE as u64, part.start % PAGE as u64)
+}
+
+impl PartStore for Embedded {
+    fn begin_read_parts(&self, parts: &[Part]) -> Result<Ticket, FarError> {
+        self.check()?;
+        let bytes = parts.iter().map(|part| part.len as usize).sum();
+        let first = parts.first().map_or(0, |part| place_of(part).0);
+        Ok(Ticket { first, count: 0, ready_at: self.link.request(bytes), call: 0 })
+    }
+
+    fn finish_read_parts(
+        &self,
+        ticket: Ticket,
+        parts: &[Part],
+        into: &mut [u8],
+    ) -> Result<(), FarError> {
+        wait_until_ready(ticket.ready_at);
+        self.check()?;
+        for part in parts.iter().flat_map(|part| part.by_page()) {
+            self.read_part(&part, &mut into[part.range()])?;
+        }
+        Ok(())
+    }
+
+    fn write_parts(&self, parts: &[Part], from: &[u8]) -> Result<(), FarError> {
+        self.check()?;
+        for part in parts.iter().flat_map(|part| part.by_page()) {
+            self.write_part(&part, &from[part.range()])?;
+        }
+        self.link.send(parts.iter().map(|part| part.len as usize).sum());
+        Ok(())
+    }
+}
+
+impl Embedded {
+    fn read_part(&self, part: &Part, into: &mut [u8]) -> Result<(), FarError> {
+        let (page, offset) = place_of(part);
+        let _stays = self.settling.stay(page);
+        match self.slots.block(page) {
+            Some(block) => {
+                Ok(memory::read_at(self.data.as_fd(), block.offset() + offset, into, NODE)?)
+            }
+            None => {
+                into.fill(0);
+                Ok(())
+            }
+        }
+    }
+
+    fn write_part(&self, part: &Part, from: &[u8]) -> Result<(), FarError> {
+        let (page, offset) = place_of(part);
+        {
+            let _stays = self.settling.stay(page);
+            if let Some(block) = self.slots.writable_block(page, RAW_UNITS) {
+                let at = block.offset() + offset;
+                return Ok(memory::write_at(self.data.as_fd(), at, from, NODE)?);
+            }
+        }
+        let _changes = self.settling.change(page);
+        let block = match self.slots.writable_block(page, RAW_UNITS) {
+            // Somebody else was quicker.
+            Some(block) => block,
+            None => self.settle(page)?,
+        };
+        Ok(memory::write_at(self.data.as_fd(), block.offset() + offset, from, NODE)?)
+    }
+
+    /// Gives a page a block of its own, with the content it has.
+    fn settle(&self, page: u64) -> Result<Block, FarError> {
+        let mut content = [0; PAGE];
+        if let Some(block) = self.slots.block(page) {
+            memory::read_at(self.data.as_fd(), block.offset(), &mut content, NODE)?;
+        }
+        let (block, _) = self.slots.allocate_run(1, RAW_UNITS)?;
+        memory::write_at(self.data.as_fd(), block.offset(), &content, NODE)?;
+        self.slots.set(page, block);
+        Ok(block)
+    }
+}

@@ -1,0 +1,269 @@
+//! Sections of the program: what is behind `farside/section.h`.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fmt::Display;
+
+use farside_pager::stop::{stop, stop_because};
+use farside_sections::{
+    AddError, Field, OpenError, PagerHost, Registry, RemotePtr, Section, SectionError, Shape,
+    Structure, View,
+};
+
+use crate::{far, hint, sys, thread};
+
+/// The version of [`View`] and [`Options`] that programs must have been compiled with.
+const VERSION: c_int = 1;
+
+static SECTIONS: Registry = Registry::new();
+
+/// `struct farside_section_options`.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct Options {
+    name: *const c_char,
+    capacity: usize,
+    line: usize,
+    ways: c_uint,
+    shared: c_int,
+}
+
+/// Longest part of a section's name that is shown.
+const LONGEST: usize = 40;
+
+/// Most fields of a record.
+const MOST_FIELDS: usize = 64;
+
+/// What is asked of lines.
+const FETCH: c_int = 1;
+const FLUSH: c_int = 2;
+const SOON: c_int = 3;
+
+/// A section's name, where looking at it fetches nothing.
+struct Name {
+    bytes: [u8; LONGEST],
+    len: usize,
+}
+
+impl Name {
+    /// # Safety
+    /// `text` is null or a string.
+    unsafe fn copy(text: *const c_char) -> Self {
+        let mut name = Self { bytes: [0; LONGEST], len: 0 };
+        if !text.is_null() {
+            // SAFETY: the caller's string.
+            let text = unsafe { CStr::from_ptr(text) }.to_bytes();
+            name.len = text.len().min(LONGEST);
+            name.bytes[..name.len].copy_from_slice(&text[..name.len]);
+        }
+        name
+    }
+
+    fn complain(&self, why: &dyn Display) {
+        let shown = String::from_utf8_lossy(&self.bytes[..self.len]);
+        let text = format!("farside: no section \"{shown}\", its data is paged: {why}\n");
+        sys::complain(&[&text]);
+    }
+}
+
+/// Of the C interface: opens a section, and fills in how the program sees it.
+///
+/// # Safety
+/// Both pointers lead to what they say, of this version; the name is null or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn farside_section_open_(
+    view: *mut View,
+    options: *const Options,
+    version: c_int,
+) -> c_int {
+    if view.is_null() || options.is_null() || version != VERSION {
+        return fail(libc::EINVAL);
+    }
+    let Some(service) = far::service() else { return 0 };
+    // SAFETY: the caller's options; they may be far memory, and are read before the pager is entered.
+    let (options, name) = unsafe { (*options, Name::copy((*options).name)) };
+    let structure = match options.ways {
+        0 => Structure::Full,
+        1 => Structure::Direct,
+        ways => Structure::Set(ways),
+    };
+    let shape = Shape { structure, line: options.line as u64, capacity: options.capacity as u64 };
+    let opened = hint::act(|_| {
+        let opened = SECTIONS.add(Box::new(PagerHost(service)), shape);
+        if let Err(why) = &opened {
+            name.complain(why);
+        }
+        Some(opened.map(|section| section.view(options.shared != 0)))
+    });
+    match opened {
+        // In a signal handler inside the runtime.
+        None => fail(libc::EBUSY),
+        Some(Ok(filled)) => {
+            // SAFETY: the caller's view.
+            unsafe { view.write(filled) };
+            0
+        }
+        Some(Err(AddError::TooMany)) => fail(libc::ENOSPC),
+        Some(Err(AddError::Open(OpenError::Shape(_)))) => fail(libc::EINVAL),
+        Some(Err(AddError::Open(_))) => fail(libc::ENOMEM),
+    }
+}
+
+/// Of the C interface: closes a section.
+///
+/// # Safety
+/// No thread uses the section any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn farside_section_close_(id: u32) -> c_int {
+    let Ok(id) = u8::try_from(id) else { return fail(libc::EINVAL) };
+    let closed = hint::act(|_| {
+        // SAFETY: as the caller says.
+        let result = unsafe { SECTIONS.remove(id) };
+        if let Some(Err(error)) = &result {
+            give_up(error);
+        }
+        result.is_some()
+    });
+    if closed { 0 } else { fail(libc::EINVAL) }
+}
+
+/// Of the C interface: takes far memory in a section; 0 if there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn farside_section_alloc_(id: u32, size: usize, align: usize) -> u64 {
+    let Some(section) = u8::try_from(id).ok().and_then(|id| SECTIONS.get(id)) else { return 0 };
+    hint::act(|_| section.allocate(size as u64, align as u64).map_or(0, |ptr| ptr.0))
+}
+
+/// Of the C interface: gives far memory back.
+#[unsafe(no_mangle)]
+pub extern "C" fn farside_section_free_(pointer: u64) -> c_int {
+    let (section, ptr) = section_of(pointer);
+    hint::act(|_| section.free(ptr).unwrap_or_else(|error| give_up(&error)));
+    0
+}
+
+/// Of the C interface: bytes of what was allocated; 0 if that is nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn farside_section_size_(pointer: u64) -> usize {
+    let (section, ptr) = section_of(pointer);
+    hint::act(|_| section.size(ptr).unwrap_or(0)) as usize
+}
+
+/// Of the C interface: the address of what is not here, or not known to be used.
+#[unsafe(no_mangle)]
+pub extern "C" fn farside_section_miss_(pointer: u64) -> *mut c_void {
+    let (section, ptr) = section_of(pointer);
+    let address = section
+        .address_here(ptr)
+        .unwrap_or_else(|| inside(|| section.address(ptr).unwrap_or_else(|error| give_up(&error))));
+    address as *mut c_void
+}
+
+/// Of the C interface: the same, pinned; null if so many lines cannot be pinned.
+#[unsafe(no_mangle)]
+pub extern "C" fn farside_section_pin_(pointer: u64) -> *mut c_void {
+    let (section, ptr) = section_of(pointer);
+    let address = inside(|| match section.pin(ptr) {
+        Ok(address) => address,
+        Err(SectionError::Pinned(_)) => 0,
+        Err(error) => give_up(&error),
+    });
+    if address == 0 {
+        sys::set_errno(libc::ENOMEM);
+    }
+    address as *mut c_void
+}
+
+/// Of the C interface: fetches, flushes or gives up the lines of a range.
+#[unsafe(no_mangle)]
+pub extern "C" fn farside_section_do_(pointer: u64, size: usize, what: c_int) {
+    let (section, ptr) = section_of(pointer);
+    let size = size as u64;
+    hint::act(|_| {
+        let done = match what {
+            FETCH => section.fetch(ptr, size),
+            FLUSH => section.flush(ptr, size),
+            SOON => section.evict_soon(ptr, size),
+            _ => Ok(()),
+        };
+        done.unwrap_or_else(|error| give_up(&error));
+    });
+}
+
+/// Of the C interface: only some fields of records come and go.
+///
+/// # Safety
+/// `fields` leads to `count` fields. No other thread uses the section.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn farside_section_select_(
+    id: u32,
+    record: u32,
+    fields: *const [u32; 2],
+    count: usize,
+) -> c_int {
+    let Some(section) = u8::try_from(id).ok().and_then(|id| SECTIONS.get(id)) else {
+        return fail(libc::EINVAL);
+    };
+    if count > MOST_FIELDS {
+        return fail(libc::EINVAL);
+    }
+    let mut known = [Field { start: 0, len: 0 }; MOST_FIELDS];
+    for (i, known) in known.iter_mut().enumerate().take(count) {
+        // SAFETY: the caller's list is that long. It may be far memory.
+        let [start, len] = unsafe { fields.add(i).read() };
+        *known = Field { start, len };
+    }
+    let known = &known[..count];
+    let selected = hint::act(|_| {
+        Some(match section.select(record, known) {
+            Ok(Ok(())) => 0,
+            Ok(Err(_)) => libc::EINVAL,
+            Err(SectionError::Pinned(_)) => libc::EBUSY,
+            Err(error) => give_up(&error),
+        })
+    });
+    match selected {
+        Some(0) => 0,
+        Some(errno) => fail(errno),
+        None => fail(libc::EBUSY),
+    }
+}
+
+/// The section of a pointer; the program ends if there is none.
+fn section_of(pointer: u64) -> (&'static Section, RemotePtr) {
+    let ptr = RemotePtr(pointer);
+    match SECTIONS.get(ptr.id()) {
+        Some(section) => (section, ptr),
+        None => stop_because(&format_args!(
+            "a remote pointer leads to section {}, and there is none of this number",
+            ptr.id()
+        )),
+    }
+}
+
+/// Acts as a part of the runtime; a signal handler that interrupted it has no way to wait.
+fn inside(act: impl FnOnce() -> usize) -> usize {
+    if thread::in_runtime() {
+        stop_because(&"a signal handler uses a section");
+    }
+    hint::act(|_| act())
+}
+
+/// The program cannot go on.
+fn give_up(error: &SectionError) -> ! {
+    match error {
+        SectionError::Far(error) => stop(error),
+        error => stop_because(error),
+    }
+}
+
+/// Prepares for a fork: what is on its way arrives.
+pub fn before_fork() {
+    for section in SECTIONS.all() {
+        section.before_fork().unwrap_or_else(|error| give_up(&error));
+    }
+}
+
+fn fail(errno: c_int) -> c_int {
+    sys::set_errno(errno);
+    -1
+}

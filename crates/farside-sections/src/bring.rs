@@ -1,0 +1,392 @@
+//! Bringing lines here: at once, because somebody waits for them, or ahead.
+
+use farside_far::FarError;
+use farside_os::memory::PAGE;
+use farside_pager::counters::Counters;
+
+use crate::inner::{Inner, Job, Landing, Old, Transit, Turns};
+use crate::lines::{AHEAD, EXTRA};
+use crate::pointer::RemotePtr;
+use crate::room::Room;
+use crate::section::{Section, SectionError};
+use crate::transfer;
+
+/// Most lines that are on their way and that nobody waits for.
+const MOST_FLIGHTS: usize = 1024;
+
+/// So many lines that have arrived are put in place for each that is asked for.
+const RIPE: usize = 2;
+
+/// Why a line is wanted.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Somebody waits for it.
+    Use,
+    /// Somebody waits for it, and it must not leave.
+    Pin,
+    /// It will be used.
+    Ahead,
+}
+
+/// What is to be done next for a line; none of it with the lock in hand.
+enum Step {
+    /// Nothing: it is here.
+    Here(u32),
+    /// Nothing can be done for what is only wanted ahead.
+    Nothing,
+    /// To fetch it.
+    Fetch(Job),
+    /// To wait for what was asked for: it, or a line that is in its way.
+    Land(Landing),
+    /// To store a line beside the structure, which can be in it.
+    Home(u32, Old, Turns),
+    /// To get local memory for a line beside the structure.
+    Borrow,
+    /// To let others end what they are at.
+    Wait,
+}
+
+impl Section {
+    /// Asks for lines of a range that are not here, without waiting.
+    ///
+    /// # Errors
+    /// As [`address`](Self::address).
+    pub fn fetch(&self, ptr: RemotePtr, len: u64) -> Result<(), SectionError> {
+        for line in self.lines_of(ptr, len)? {
+            self.fetch_ahead(line)?;
+        }
+        Ok(())
+    }
+
+    /// The lines of a range, which is cut at the end of the section.
+    pub(crate) fn lines_of(
+        &self,
+        ptr: RemotePtr,
+        len: u64,
+    ) -> Result<std::ops::RangeInclusive<u32>, SectionError> {
+        let first = self.line_of(ptr)?;
+        let end = ptr.offset().saturating_add(len.max(1)).min(self.lock().space.len());
+        Ok(first..=((end - 1) >> self.geometry.shift) as u32)
+    }
+
+    fn fetch_ahead(&self, line: u32) -> Result<(), SectionError> {
+        self.land_ripe()?;
+        let step = self.next_step(line, Purpose::Ahead)?;
+        if let Step::Fetch(job) = step {
+            self.fetch_job(job, Purpose::Ahead)?;
+        }
+        Ok(())
+    }
+
+    /// Puts lines in place that were asked for first and have arrived: who uses one then finds it without coming here
+    /// for longer than a moment.
+    fn land_ripe(&self) -> Result<(), SectionError> {
+        let store = self.host.store();
+        if transfer::takes_turns(store, &self.geometry) {
+            // They arrive only when they are waited for.
+            return Ok(());
+        }
+        for _ in 0..RIPE {
+            let landing = {
+                let inner = &mut *self.lock();
+                loop {
+                    let Some(line) = inner.asked.pop_front() else { return Ok(()) };
+                    match inner.transit.get(&line) {
+                        Some(Transit::Flight { reading, .. }) if !reading.is_ready(store) => {
+                            inner.asked.push_front(line);
+                            return Ok(());
+                        }
+                        Some(Transit::Flight { .. }) => {}
+                        _ => continue,
+                    }
+                    if let Step::Land(landing) = self.take_flight(inner, line) {
+                        break landing;
+                    }
+                }
+            };
+            self.land(landing, Purpose::Ahead, AHEAD)?;
+        }
+        Ok(())
+    }
+
+    /// Sees to it that a line is here; returns its slot.
+    pub(crate) fn bring(&self, line: u32, pin: bool) -> Result<u32, SectionError> {
+        let purpose = if pin { Purpose::Pin } else { Purpose::Use };
+        let mut waited = false;
+        loop {
+            let seen = self.seen();
+            match self.next_step(line, purpose)? {
+                Step::Here(slot) => return Ok(slot),
+                Step::Fetch(job) => {
+                    if let Some(slot) = self.fetch_job(job, purpose)? {
+                        return Ok(slot);
+                    }
+                }
+                Step::Land(landing) if landing.line == line => {
+                    if !waited && !landing.reading.is_ready(self.host.store()) {
+                        Counters::add(&self.counters().section_late, 1);
+                    }
+                    return Ok(self.land(landing, purpose, AHEAD)?);
+                }
+                Step::Land(landing) => _ = self.land(landing, Purpose::Ahead, AHEAD)?,
+                Step::Home(slot, old, turns) => self.send_home(slot, old, turns)?,
+                Step::Borrow => self.borrow()?,
+                Step::Wait => {
+                    if !waited && self.lock().transit.contains_key(&line) {
+                        Counters::add(&self.counters().section_late, 1);
+                        waited = true;
+                    }
+                    self.wait(seen);
+                }
+                Step::Nothing => return Err(SectionError::Pinned(self.id)),
+            }
+        }
+    }
+
+    fn next_step(&self, line: u32, purpose: Purpose) -> Result<Step, SectionError> {
+        let inner = &mut *self.lock();
+        if let Some(slot) = self.find(inner, line) {
+            return self.use_found(inner, line, slot, purpose);
+        }
+        let ahead = purpose == Purpose::Ahead;
+        if inner.transit.contains_key(&line) {
+            return Ok(if ahead { Step::Nothing } else { self.take_flight(inner, line) });
+        }
+        if ahead && inner.transit.len() >= MOST_FLIGHTS {
+            return Ok(Step::Nothing);
+        }
+        Ok(match self.room(inner, line, ahead) {
+            Room::Slot(slot, old) => match self.job(inner, line, slot, old) {
+                Some(job) => {
+                    self.count_wanted(&job, purpose);
+                    Step::Fetch(job)
+                }
+                None if ahead => Step::Nothing,
+                None => Step::Wait,
+            },
+            _ if ahead => Step::Nothing,
+            Room::Land(other) => self.take_flight(inner, other),
+            Room::Wait => Step::Wait,
+            Room::Borrow => Step::Borrow,
+            Room::None => return Err(SectionError::Pinned(self.id)),
+        })
+    }
+
+    /// A line is here.
+    fn use_found(
+        &self,
+        inner: &mut Inner,
+        line: u32,
+        slot: u32,
+        purpose: Purpose,
+    ) -> Result<Step, SectionError> {
+        if purpose == Purpose::Ahead {
+            return Ok(Step::Here(slot));
+        }
+        if slot >= self.geometry.slots()
+            && purpose == Purpose::Use
+            && self.has_room(line)
+            && let Some(state) = self.lines.claim(slot)
+        {
+            let old = self.vacate(inner, slot, state);
+            let turns = self.turns(inner, [old.writing.is_some().then_some(line), None]);
+            if inner.take_turns(&turns) {
+                return Ok(Step::Home(slot, old, turns));
+            }
+            self.put_back(inner, slot, old);
+            return Ok(Step::Wait);
+        }
+        if let Some(state) = self.lines.prove(slot, line) {
+            self.count_proven(state);
+        }
+        if purpose == Purpose::Pin && !self.lines.pin(slot) {
+            return Err(SectionError::Pinned(self.id));
+        }
+        Ok(Step::Here(slot))
+    }
+
+    /// Takes over a line that was asked for, if nobody else has.
+    fn take_flight(&self, inner: &mut Inner, line: u32) -> Step {
+        if !matches!(inner.transit.get(&line), Some(Transit::Flight { .. })) {
+            return Step::Wait;
+        }
+        let turns = self.turns(inner, [Some(line), None]);
+        if !inner.take_turns(&turns) {
+            return Step::Wait;
+        }
+        match inner.transit.insert(line, Transit::Busy) {
+            Some(Transit::Flight { slot, reading }) => {
+                Step::Land(Landing { line, slot, reading, turns })
+            }
+            _ => Step::Wait,
+        }
+    }
+
+    /// What has to be done to fetch a line into a slot; `None` if others have to end what they are at first.
+    fn job(&self, inner: &mut Inner, line: u32, slot: u32, old: Option<Old>) -> Option<Job> {
+        let (store, selection) = (self.host.store(), inner.selection.as_ref());
+        let reading = transfer::reading(store, &inner.space, &self.geometry, selection, line);
+        let written = old.as_ref().filter(|old| old.writing.is_some()).map(|old| old.line);
+        let turns = self.turns(inner, [Some(line), written]);
+        if !inner.take_turns(&turns) {
+            match old {
+                Some(old) => self.put_back(inner, slot, old),
+                None => self.leave_empty(inner, slot),
+            }
+            return None;
+        }
+        inner.transit.insert(line, Transit::Busy);
+        Some(Job { line, slot, reading, old, turns })
+    }
+
+    fn count_wanted(&self, job: &Job, purpose: Purpose) {
+        let counters = self.counters();
+        let wanted = match purpose {
+            Purpose::Ahead => &counters.section_ahead,
+            _ => &counters.section_misses,
+        };
+        Counters::add(wanted, 1);
+        if job.slot >= self.geometry.slots() {
+            Counters::add(&counters.section_beside, 1);
+        }
+        if !job.reading.parts.is_empty() {
+            Counters::add(&counters.section_fetched, 1);
+            let bytes = if job.turns.is_empty() {
+                transfer::bytes(&job.reading.parts)
+            } else {
+                (job.reading.parts.len() * PAGE) as u64
+            };
+            Counters::add(&counters.section_fetched_bytes, bytes);
+        }
+    }
+
+    /// Asks for a line, and stores what was in its slot meanwhile. Returns the slot if somebody waits for the line.
+    fn fetch_job(&self, mut job: Job, purpose: Purpose) -> Result<Option<u32>, SectionError> {
+        let begun = job.reading.begin(self.host.store(), &self.geometry);
+        let stored = begun.and_then(|()| self.store_old(job.slot, job.old.as_ref()));
+        let landing = {
+            let inner = &mut *self.lock();
+            if let Err(error) = stored {
+                self.undo(inner, job);
+                return Err(error.into());
+            }
+            if let Some(old) = &job.old {
+                self.count_evicted(old);
+                self.end_writing(inner, old);
+            }
+            let Job { line, slot, reading, turns, .. } = job;
+            if purpose == Purpose::Ahead {
+                inner.end_turns(&turns);
+                inner.transit.insert(line, Transit::Flight { slot, reading });
+                if inner.asked.len() >= 4 * MOST_FLIGHTS {
+                    let transit = &inner.transit;
+                    inner.asked.retain(|line| transit.contains_key(line));
+                }
+                inner.asked.push_back(line);
+                None
+            } else {
+                Some(Landing { line, slot, reading, turns })
+            }
+        };
+        self.notify();
+        Ok(landing.map(|landing| self.land(landing, purpose, 0)).transpose()?)
+    }
+
+    /// Stores what was in a slot, if it was written.
+    pub(crate) fn store_old(&self, slot: u32, old: Option<&Old>) -> Result<(), FarError> {
+        let Some(writing) = old.and_then(|old| old.writing.as_ref()) else { return Ok(()) };
+        // SAFETY: the slot is busy on our behalf.
+        let bytes = unsafe { self.lines.bytes(slot) };
+        let sent = writing.write(self.host.store(), &self.geometry, bytes)?;
+        let counters = self.counters();
+        Counters::add(&counters.section_written, 1);
+        Counters::add(&counters.section_written_bytes, sent);
+        Ok(())
+    }
+
+    /// What was in a slot is stored.
+    pub(crate) fn end_writing(&self, inner: &mut Inner, old: &Old) {
+        let Some(writing) = &old.writing else { return };
+        for part in &writing.parts {
+            let start = self.offset(old.line) + u64::from(part.place);
+            inner.space.set_stored(start, part.len.into(), true);
+        }
+        inner.transit.remove(&old.line);
+    }
+
+    /// A fetch failed: all is as before.
+    fn undo(&self, inner: &mut Inner, job: Job) {
+        inner.end_turns(&job.turns);
+        inner.transit.remove(&job.line);
+        match job.old {
+            Some(old) => self.put_back(inner, job.slot, old),
+            None => self.leave_empty(inner, job.slot),
+        }
+        self.notify();
+    }
+
+    /// Waits for a line that was asked for; it is `flags` unless somebody uses it at once.
+    pub(crate) fn land(
+        &self,
+        landing: Landing,
+        purpose: Purpose,
+        flags: u16,
+    ) -> Result<u32, FarError> {
+        let Landing { line, slot, reading, turns } = landing;
+        // SAFETY: the slot is busy on our behalf.
+        let into = unsafe { self.lines.bytes(slot) };
+        let read = reading.finish(self.host.store(), into);
+        let inner = &mut *self.lock();
+        inner.end_turns(&turns);
+        inner.transit.remove(&line);
+        if let Err(error) = read {
+            self.leave_empty(inner, slot);
+            self.notify();
+            return Err(error);
+        }
+        let used = purpose != Purpose::Ahead;
+        if used {
+            self.count_proven(flags);
+        }
+        self.publish(inner, line, slot, if used { 0 } else { flags }, used);
+        if purpose == Purpose::Pin {
+            // Nobody else has seen it yet.
+            self.lines.pin(slot);
+        }
+        self.notify();
+        Ok(slot)
+    }
+
+    /// Stores a line that is beside the structure, and leaves its slot empty.
+    fn send_home(&self, slot: u32, old: Old, turns: Turns) -> Result<(), SectionError> {
+        let stored = self.store_old(slot, Some(&old));
+        let inner = &mut *self.lock();
+        inner.end_turns(&turns);
+        let result = match stored {
+            Ok(()) => {
+                self.count_evicted(&old);
+                self.end_writing(inner, &old);
+                self.leave_empty(inner, slot);
+                Ok(())
+            }
+            Err(error) => {
+                self.put_back(inner, slot, old);
+                Err(error.into())
+            }
+        };
+        self.notify();
+        result
+    }
+
+    /// Gets local memory for lines beside the structure.
+    fn borrow(&self) -> Result<(), SectionError> {
+        let line = self.geometry.line();
+        let (pages, slots) = (line.div_ceil(PAGE) as u64, (PAGE / line).max(1) as u32);
+        self.host.lend(pages).map_err(|_| SectionError::Pinned(self.id))?;
+        let inner = &mut *self.lock();
+        inner.extra_pages += pages;
+        inner.extra_slots = (inner.extra_slots + slots).min(EXTRA);
+        Counters::add(&self.counters().section_bytes, pages * PAGE as u64);
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! Storing lines that were written, before they have to leave.
+
+use farside_pager::counters::Counters;
+
+use crate::inner::{Inner, Old, Transit};
+use crate::lines::{AHEAD, DIRTY, PINS, READY, SOON, STATE};
+use crate::pointer::RemotePtr;
+use crate::section::{Section, SectionError};
+use crate::transfer;
+
+/// What is to be done next to store a line.
+enum Step {
+    Done,
+    Store(u32, Old, crate::inner::Turns),
+    Wait,
+}
+
+impl Section {
+    /// Stores what was written of the lines of a range, which stay here. Lines that are pinned are left out: whoever
+    /// pinned them may be writing.
+    ///
+    /// # Errors
+    /// As [`address`](Self::address).
+    pub fn flush(&self, ptr: RemotePtr, len: u64) -> Result<(), SectionError> {
+        self.lines_of(ptr, len)?.try_for_each(|line| self.flush_line(line))
+    }
+
+    /// The program will not use a range soon: what was written of it is stored, and its lines leave before others.
+    ///
+    /// # Errors
+    /// As [`address`](Self::address).
+    pub fn evict_soon(&self, ptr: RemotePtr, len: u64) -> Result<(), SectionError> {
+        for line in self.lines_of(ptr, len)? {
+            self.flush_line(line)?;
+            self.let_leave(line);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn flush_line(&self, line: u32) -> Result<(), SectionError> {
+        loop {
+            let seen = self.seen();
+            match self.next_flush(line) {
+                Step::Done => return Ok(()),
+                Step::Store(slot, old, turns) => {
+                    let stored = self.store_old(slot, Some(&old));
+                    let inner = &mut *self.lock();
+                    inner.end_turns(&turns);
+                    let dirty = if stored.is_ok() { 0 } else { DIRTY };
+                    match stored {
+                        Ok(()) => self.end_writing(inner, &old),
+                        Err(_) => {
+                            self.lines.put_written(slot, old.blocks);
+                            inner.transit.remove(&line);
+                        }
+                    }
+                    self.lines.set_state(slot, READY | old.state & (SOON | AHEAD) | dirty);
+                    self.notify();
+                    return Ok(stored?);
+                }
+                Step::Wait => self.wait(seen),
+            }
+        }
+    }
+
+    fn next_flush(&self, line: u32) -> Step {
+        let inner = &mut *self.lock();
+        let Some(slot) = self.find(inner, line) else { return Step::Done };
+        let turns = self.turns(inner, [Some(line), None]);
+        if self.lines.state(slot) & DIRTY == 0 {
+            return Step::Done;
+        }
+        if !inner.take_turns(&turns) {
+            return Step::Wait;
+        }
+        let Some(state) = self.lines.claim(slot) else {
+            inner.end_turns(&turns);
+            return Step::Done;
+        };
+        let blocks = self.lines.take_written(slot, state);
+        let (store, selection) = (self.host.store(), inner.selection.as_ref());
+        let of = (line, blocks);
+        let writing = transfer::writing(store, &inner.space, &self.geometry, selection, of);
+        inner.transit.insert(line, Transit::Busy);
+        Step::Store(slot, Old { line, state, blocks, writing: Some(writing) }, turns)
+    }
+
+    /// A line may leave before others.
+    fn let_leave(&self, line: u32) {
+        use std::sync::atomic::Ordering::AcqRel;
+        let inner = &mut *self.lock();
+        let Some(slot) = self.find(inner, line) else { return };
+        let before = self.lines.states[slot as usize].fetch_or(SOON, AcqRel);
+        self.lines.doubt(slot);
+        if self.index.is_some() && slot < self.geometry.slots() && before & SOON == 0 {
+            self.queue(inner, slot);
+        }
+    }
+
+    fn queue(&self, inner: &mut Inner, slot: u32) {
+        if inner.soon.len() >= 2 * self.geometry.slots() as usize {
+            inner.soon.retain(|slot| self.lines.state(*slot) & SOON != 0);
+        }
+        inner.soon.push_back(slot);
+    }
+
+    /// Stores all that was written, and has all lines leave.
+    pub(crate) fn evict_all(&self) -> Result<(), SectionError> {
+        self.land_all()?;
+        let slots = 0..self.lines.tags.len() as u32;
+        for slot in slots {
+            if self.lines.state(slot) & STATE == READY {
+                self.flush_line(self.lines.line(slot))?;
+            }
+            let inner = &mut *self.lock();
+            match self.lines.state(slot) {
+                state if state & STATE != READY => {}
+                state if state & PINS != 0 => return Err(SectionError::Pinned(self.id)),
+                _ => {
+                    if let Some(state) = self.lines.claim(slot) {
+                        let old = self.vacate(inner, slot, state & !DIRTY);
+                        self.count_evicted(&old);
+                        self.leave_empty(inner, slot);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing is on its way any more.
+    pub(crate) fn land_all(&self) -> Result<(), SectionError> {
+        loop {
+            let seen = self.seen();
+            let line = match self.lock().transit.iter().next() {
+                None => return Ok(()),
+                Some((line, _)) => *line,
+            };
+            if !self.land_flight(line)? {
+                self.wait(seen);
+            }
+        }
+    }
+
+    /// Counts how many lines were written and are here, for tests.
+    pub fn unstored(&self) -> u64 {
+        let dirty = |state: &std::sync::atomic::AtomicU16| {
+            state.load(std::sync::atomic::Ordering::Relaxed) & (STATE | DIRTY) == READY | DIRTY
+        };
+        self.lines.states.iter().filter(|state| dirty(state)).count() as u64
+    }
+
+    /// What the section's lines have to do with what is counted.
+    pub(crate) fn uncount(&self, bytes: u64) {
+        Counters::add(&self.counters().section_bytes, bytes.wrapping_neg());
+    }
+}

@@ -1,0 +1,114 @@
+//! What a section's lock protects.
+
+use std::collections::VecDeque;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::select::Selection;
+use crate::shape::Geometry;
+use crate::space::Space;
+use crate::transfer::{Reading, Writing};
+
+/// What only one thread at a time looks at. Nobody waits, or calls the far store, with the lock in hand.
+pub(crate) struct Inner {
+    pub space: Space,
+    /// Lines that are neither here nor far.
+    pub transit: FxHashMap<u32, Transit>,
+    /// Lines that were asked for ahead, as they were, and others that have come since.
+    pub asked: VecDeque<u32>,
+    /// For each set, the way that is looked at next when one has to go.
+    pub hands: Vec<u16>,
+    /// The same for lines that may be anywhere: a slot.
+    pub hand: u32,
+    /// Slots from this one on were never used; only if lines may be anywhere, as the next two.
+    pub fresh: u32,
+    /// Slots that are empty again.
+    pub vacant: Vec<u32>,
+    /// Slots whose lines the program will not use soon.
+    pub soon: VecDeque<u32>,
+    /// Lines in slots beside those of the structure.
+    pub extra: FxHashMap<u32, u32>,
+    /// How many of these slots there is local memory for, and its pages.
+    pub extra_slots: u32,
+    pub extra_pages: u64,
+    /// Pages that somebody reads or writes on behalf of a line that is shorter.
+    pub turns: FxHashSet<u64>,
+    pub selection: Option<Selection>,
+}
+
+/// A line that is neither here nor far.
+pub(crate) enum Transit {
+    /// It was asked for, and nobody waits for it.
+    Flight { slot: u32, reading: Reading },
+    /// Somebody deals with it.
+    Busy,
+}
+
+/// What was in a slot before it was taken.
+#[derive(Debug)]
+pub(crate) struct Old {
+    pub line: u32,
+    pub state: u16,
+    /// By bits, what of it was written.
+    pub blocks: u64,
+    /// What has to be stored, if it was written.
+    pub writing: Option<Writing>,
+}
+
+/// Pages that are read or written on behalf of shorter lines.
+pub(crate) type Turns = SmallVec<[u64; 2]>;
+
+/// A line that is fetched into a slot which was taken.
+pub(crate) struct Job {
+    pub line: u32,
+    pub slot: u32,
+    pub reading: Reading,
+    pub old: Option<Old>,
+    pub turns: Turns,
+}
+
+/// A line that was asked for, and whose slot was taken.
+pub(crate) struct Landing {
+    pub line: u32,
+    pub slot: u32,
+    pub reading: Reading,
+    pub turns: Turns,
+}
+
+impl Inner {
+    pub fn new(geometry: &Geometry) -> Self {
+        let hands = if geometry.full || geometry.ways == 1 { 0 } else { geometry.sets as usize };
+        Self {
+            space: Space::new(geometry.shift),
+            transit: FxHashMap::default(),
+            asked: VecDeque::new(),
+            hands: vec![0; hands],
+            hand: 0,
+            fresh: 0,
+            vacant: Vec::new(),
+            soon: VecDeque::new(),
+            extra: FxHashMap::default(),
+            extra_slots: 0,
+            extra_pages: 0,
+            turns: FxHashSet::default(),
+            selection: None,
+        }
+    }
+
+    /// Takes a turn at pages, all or none.
+    pub fn take_turns(&mut self, pages: &Turns) -> bool {
+        if pages.iter().any(|page| self.turns.contains(page)) {
+            return false;
+        }
+        self.turns.extend(pages.iter().copied());
+        true
+    }
+
+    /// Ends a turn.
+    pub fn end_turns(&mut self, pages: &Turns) {
+        for page in pages {
+            self.turns.remove(page);
+        }
+    }
+}

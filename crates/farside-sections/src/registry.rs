@@ -1,0 +1,87 @@
+//! The sections of a process, by their numbers.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+
+use thiserror::Error;
+
+use crate::host::Host;
+use crate::pointer::MOST_SECTIONS;
+use crate::section::{OpenError, Options, Section, SectionError};
+use crate::shape::Shape;
+
+/// The sections of a process.
+pub struct Registry {
+    sections: [AtomicPtr<Section>; MOST_SECTIONS + 1],
+    changing: Mutex<()>,
+}
+
+/// Why no section could be added.
+#[derive(Debug, Error)]
+pub enum AddError {
+    /// There cannot be such a section.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// All numbers are taken.
+    #[error("there are 255 sections already, and no more numbers for them")]
+    TooMany,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Registry {
+    /// No sections.
+    pub const fn new() -> Self {
+        Self {
+            sections: [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST_SECTIONS + 1],
+            changing: Mutex::new(()),
+        }
+    }
+
+    /// Opens a section under a number that is free.
+    ///
+    /// # Errors
+    /// If there cannot be such a section, or no number is free.
+    pub fn add(&self, host: Box<dyn Host>, shape: Shape) -> Result<&Section, AddError> {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = (1..=MOST_SECTIONS)
+            .find(|id| self.sections[*id].load(Acquire).is_null())
+            .ok_or(AddError::TooMany)?;
+        let section = Box::new(Section::open(host, Options { id: id as u8, shape })?);
+        let section = Box::into_raw(section);
+        self.sections[id].store(section, Release);
+        // SAFETY: just made, and only `remove`, whose caller vouches for the others, ends it.
+        Ok(unsafe { &*section })
+    }
+
+    /// The section of a number.
+    pub fn get(&self, id: u8) -> Option<&Section> {
+        // SAFETY: null, or what `add` put there.
+        unsafe { self.sections[usize::from(id)].load(Acquire).as_ref() }
+    }
+
+    /// All sections.
+    pub fn all(&self) -> impl Iterator<Item = &Section> {
+        (0..=u8::MAX).filter_map(|id| self.get(id))
+    }
+
+    /// Closes a section; `None` if there is none of that number.
+    ///
+    /// # Safety
+    /// No thread uses the section any more.
+    pub unsafe fn remove(&self, id: u8) -> Option<Result<(), SectionError>> {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let section = self.sections[usize::from(id)].swap(std::ptr::null_mut(), AcqRel);
+        if section.is_null() {
+            return None;
+        }
+        // SAFETY: `add` made it from a box, and it was taken out just now.
+        Some(unsafe { Box::from_raw(section) }.close())
+    }
+}

@@ -1,0 +1,261 @@
+//! Which line leaves when another one comes.
+
+use farside_pager::counters::Counters;
+
+use crate::inner::{Inner, Old, Transit};
+use crate::lines::{AHEAD, BUSY, DIRTY, EMPTY, EXTRA, NONE, PINS, READY, SOON, STATE};
+use crate::section::Section;
+use crate::transfer;
+
+/// Where a line can go.
+pub(crate) enum Room {
+    /// Into this slot, which is busy on our behalf now; and what was there.
+    Slot(u32, Option<Old>),
+    /// The one place is that of a line which nobody waits for: it has to land first.
+    Land(u32),
+    /// Somebody deals with what is in all places.
+    Wait,
+    /// Into a slot beside the structure, for which there is no memory yet.
+    Borrow,
+    /// Nowhere: all is pinned.
+    None,
+}
+
+impl Section {
+    /// The slot of a line that is here, as long as nobody moves it, if it is where programs look.
+    pub(crate) fn slot_in_structure(&self, line: u32) -> Option<u32> {
+        match &self.index {
+            Some(index) => {
+                index.find(&self.lines, line).filter(|slot| self.lines.holds(*slot, line))
+            }
+            None => {
+                let first = self.geometry.first_slot(line);
+                (first..first + self.geometry.ways).find(|slot| self.lines.holds(*slot, line))
+            }
+        }
+    }
+
+    /// The slot of a line that is here.
+    pub(crate) fn find(&self, inner: &Inner, line: u32) -> Option<u32> {
+        let extra = || inner.extra.get(&line).copied().filter(|slot| self.lines.holds(*slot, line));
+        self.slot_in_structure(line).or_else(extra)
+    }
+
+    /// Makes room for a line that is not here; beside the structure only if somebody waits for it.
+    pub(crate) fn room(&self, inner: &mut Inner, line: u32, ahead: bool) -> Room {
+        let chosen = if self.index.is_some() {
+            self.choose_anywhere(inner)
+        } else {
+            self.choose_in_set(inner, line)
+        };
+        match chosen {
+            Some((slot, None)) => Room::Slot(slot, None),
+            Some((slot, Some(state))) => Room::Slot(slot, Some(self.vacate(inner, slot, state))),
+            None if ahead => Room::None,
+            None => self.no_room(inner, line),
+        }
+    }
+
+    /// Takes an empty slot.
+    fn take_empty(&self, slot: u32) -> bool {
+        let empty = self.lines.state(slot) & STATE == EMPTY;
+        if empty {
+            self.lines.set_state(slot, BUSY);
+        }
+        empty
+    }
+
+    /// Whether a slot holds a line that may leave.
+    fn may_leave(&self, slot: u32) -> bool {
+        self.lines.state(slot) & (STATE | PINS) == READY
+    }
+
+    /// Of a set: an empty slot; a line that the program is done with; the first, from the hand on, that was not used since
+    /// the hand passed it.
+    fn choose_in_set(&self, inner: &mut Inner, line: u32) -> Option<(u32, Option<u16>)> {
+        let (first, ways) = (self.geometry.first_slot(line), self.geometry.ways);
+        let mut slots = first..first + ways;
+        if let Some(slot) = slots.clone().find(|slot| self.take_empty(*slot)) {
+            return Some((slot, None));
+        }
+        if ways == 1 {
+            return self.lines.claim(first).map(|state| (first, Some(state)));
+        }
+        let done = |slot: &u32| self.lines.state(*slot) & SOON != 0;
+        if let Some(found) = slots.find_map(|slot| {
+            let state = done(&slot).then(|| self.lines.claim(slot))??;
+            Some((slot, Some(state)))
+        }) {
+            return Some(found);
+        }
+        let set = (first / ways) as usize;
+        for step in 0..2 * ways {
+            let way = (u32::from(inner.hands[set]) + step) % ways;
+            let slot = first + way;
+            if !self.may_leave(slot) {
+                continue;
+            }
+            if !self.lines.is_unproven(slot) {
+                self.lines.doubt(slot);
+            } else if let Some(state) = self.lines.claim(slot) {
+                inner.hands[set] = ((way + 1) % ways) as u16;
+                return Some((slot, Some(state)));
+            }
+        }
+        None
+    }
+
+    /// Of all slots: as in a set, but two hands go round. What the first one passes is *inactive* until it is used; what
+    /// still is when the second one comes leaves.
+    fn choose_anywhere(&self, inner: &mut Inner) -> Option<(u32, Option<u16>)> {
+        let slots = self.geometry.slots();
+        if let Some(slot) = inner.vacant.pop() {
+            self.lines.set_state(slot, BUSY);
+            return Some((slot, None));
+        }
+        if inner.fresh < slots {
+            inner.fresh += 1;
+            self.lines.set_state(inner.fresh - 1, BUSY);
+            return Some((inner.fresh - 1, None));
+        }
+        while let Some(slot) = inner.soon.pop_front() {
+            if self.lines.state(slot) & SOON != 0
+                && let Some(state) = self.lines.claim(slot)
+            {
+                return Some((slot, Some(state)));
+            }
+        }
+        let gap = slots.div_ceil(4);
+        for _ in 0..2 * slots + gap {
+            let (slot, front) = (inner.hand, (inner.hand + gap) % slots);
+            inner.hand = (slot + 1) % slots;
+            if self.may_leave(front) {
+                self.lines.doubt(front);
+            }
+            if self.may_leave(slot)
+                && self.lines.is_unproven(slot)
+                && let Some(state) = self.lines.claim(slot)
+            {
+                return Some((slot, Some(state)));
+            }
+        }
+        None
+    }
+
+    /// Nothing may leave from where a line could be.
+    fn no_room(&self, inner: &mut Inner, line: u32) -> Room {
+        let first = self.geometry.first_slot(line);
+        let own = first..first + self.geometry.ways;
+        let flights = inner.transit.iter().filter_map(|(line, transit)| match transit {
+            Transit::Flight { slot, .. } if own.contains(slot) => Some(*line),
+            _ => None,
+        });
+        if let Some(line) = flights.min() {
+            return Room::Land(line);
+        }
+        if own.clone().any(|slot| self.lines.state(slot) & STATE == BUSY) {
+            return Room::Wait;
+        }
+        // Somebody may have unpinned a line meanwhile.
+        if own.clone().any(|slot| self.may_leave(slot)) {
+            return Room::Wait;
+        }
+        self.room_beside(inner)
+    }
+
+    fn room_beside(&self, inner: &mut Inner) -> Room {
+        let first = self.geometry.slots();
+        let slots = first..first + inner.extra_slots;
+        if let Some(slot) = slots.clone().find(|slot| self.take_empty(*slot)) {
+            return Room::Slot(slot, None);
+        }
+        if inner.extra_slots < EXTRA {
+            return Room::Borrow;
+        }
+        let left = slots.clone().find_map(|slot| Some((slot, self.lines.claim(slot)?)));
+        match left {
+            Some((slot, state)) => Room::Slot(slot, Some(self.vacate(inner, slot, state))),
+            None if slots.clone().any(|slot| self.lines.state(slot) & STATE == BUSY) => Room::Wait,
+            None => Room::None,
+        }
+    }
+
+    /// Whether a line that is beside the structure could be in it.
+    pub(crate) fn has_room(&self, line: u32) -> bool {
+        let first = self.geometry.first_slot(line);
+        // Of all slots a few are looked at.
+        let slots = first..first + self.geometry.ways.min(64);
+        slots.into_iter().any(|slot| self.may_leave(slot))
+    }
+
+    /// Takes the line out of a slot that was claimed in this state.
+    pub(crate) fn vacate(&self, inner: &mut Inner, slot: u32, state: u16) -> Old {
+        let line = self.lines.line(slot);
+        match &self.index {
+            Some(index) if slot < self.geometry.slots() => index.remove(&self.lines, line, slot),
+            _ if slot >= self.geometry.slots() => _ = inner.extra.remove(&line),
+            _ => {}
+        }
+        self.lines.set_tag(slot, NONE);
+        let blocks = self.lines.take_written(slot, state);
+        let writing = (state & DIRTY != 0).then(|| {
+            let (store, selection) = (self.host.store(), inner.selection.as_ref());
+            transfer::writing(store, &inner.space, &self.geometry, selection, (line, blocks))
+        });
+        if writing.is_some() {
+            inner.transit.insert(line, Transit::Busy);
+        }
+        Old { line, state, blocks, writing }
+    }
+
+    /// Puts a line back that was [taken out](Self::vacate) and could not be stored. One that need not be stored is gone:
+    /// somebody may have fetched it again meanwhile.
+    pub(crate) fn put_back(&self, inner: &mut Inner, slot: u32, old: Old) {
+        if old.writing.is_none() {
+            self.count_evicted(&old);
+            return self.leave_empty(inner, slot);
+        }
+        self.lines.put_written(slot, old.blocks);
+        inner.transit.remove(&old.line);
+        let state = old.state & (DIRTY | SOON | AHEAD);
+        self.publish(inner, old.line, slot, state, false);
+    }
+
+    /// Counts a line that left.
+    pub(crate) fn count_evicted(&self, old: &Old) {
+        let counters = self.counters();
+        Counters::add(&counters.section_evicted, 1);
+        if old.state & DIRTY == 0 {
+            Counters::add(&counters.section_evicted_clean, 1);
+        }
+        if old.state & AHEAD != 0 {
+            Counters::add(&counters.section_ahead_unused, 1);
+        }
+    }
+
+    /// A slot that is busy on our behalf is empty.
+    pub(crate) fn leave_empty(&self, inner: &mut Inner, slot: u32) {
+        self.lines.set_state(slot, EMPTY);
+        if self.index.is_some() && slot < self.geometry.slots() {
+            inner.vacant.push(slot);
+        }
+    }
+
+    /// What is in a slot that is busy on our behalf is a line that can be used.
+    pub(crate) fn publish(
+        &self,
+        inner: &mut Inner,
+        line: u32,
+        slot: u32,
+        state: u16,
+        proven: bool,
+    ) {
+        self.lines.set_tag(slot, if proven { line } else { line | crate::lines::UNPROVEN });
+        self.lines.set_state(slot, READY | state);
+        match &self.index {
+            Some(index) if slot < self.geometry.slots() => index.insert(line, slot),
+            _ if slot >= self.geometry.slots() => _ = inner.extra.insert(line, slot),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Lines on their way: which bytes of the far store they are, and how these are read and written.
+
+use farside_far::{FarError, FarStore, Part, Ticket};
+use farside_os::memory::PAGE;
+use smallvec::SmallVec;
+
+use crate::select::Selection;
+use crate::shape::Geometry;
+use crate::space::Space;
+
+/// A line to be read: those parts of it that are stored, with places in the line.
+#[derive(Debug, Default)]
+pub struct Reading {
+    pub parts: SmallVec<[Part; 1]>,
+    tickets: SmallVec<[Ticket; 1]>,
+    /// Whether the parts are all of the line.
+    whole: bool,
+}
+
+/// A line to be written: those parts of it that were, with places in the line.
+#[derive(Debug, Default)]
+pub struct Writing {
+    pub parts: SmallVec<[Part; 1]>,
+    /// Whether the page is stored, of a line that is shorter than one.
+    pub stored: bool,
+}
+
+/// Adds a range of a line, if it is not part of the last one.
+fn push(parts: &mut SmallVec<[Part; 1]>, start: u64, place: usize, len: usize) {
+    if let Some(last) = parts.last_mut()
+        && last.range().end == place
+        && last.start + u64::from(last.len) == start
+    {
+        last.len += len as u32;
+        return;
+    }
+    parts.push(Part { start, len: len as u32, place: place as u32 });
+}
+
+/// Number of bytes of parts.
+pub fn bytes(parts: &[Part]) -> u64 {
+    parts.iter().map(|part| u64::from(part.len)).sum()
+}
+
+/// Whether a store moves whole pages only, though lines are shorter: they take turns.
+pub fn takes_turns(store: &dyn FarStore, geometry: &Geometry) -> bool {
+    store.parts().is_none() && geometry.line() < PAGE
+}
+
+/// What of a line is to be read.
+pub fn reading(
+    store: &dyn FarStore,
+    space: &Space,
+    geometry: &Geometry,
+    selection: Option<&Selection>,
+    line: u32,
+) -> Reading {
+    let start = u64::from(line) << geometry.shift;
+    let (len, step) = (geometry.line(), geometry.line().min(PAGE));
+    let mut parts = SmallVec::new();
+    for place in (0..len).step_by(step) {
+        let offset = start + place as u64;
+        if space.is_stored(offset) {
+            push(&mut parts, space.far(offset), place, step);
+        }
+    }
+    let whole = bytes(&parts) == len as u64;
+    match selection.filter(|_| store.parts().is_some()) {
+        None => Reading { parts, tickets: SmallVec::new(), whole },
+        Some(selection) => {
+            let parts = selection.among(&parts);
+            Reading { parts, tickets: SmallVec::new(), whole: false }
+        }
+    }
+}
+
+/// What of a line is to be written, of whose blocks those in `blocks` were.
+pub fn writing(
+    store: &dyn FarStore,
+    space: &Space,
+    geometry: &Geometry,
+    selection: Option<&Selection>,
+    (line, blocks): (u32, u64),
+) -> Writing {
+    let start = u64::from(line) << geometry.shift;
+    let alone = store.parts().is_some();
+    let block = 1usize << geometry.block_shift;
+    let mut parts = SmallVec::new();
+    for place in (0..geometry.line()).step_by(block) {
+        if blocks >> (place / block) & 1 == 0 {
+            continue;
+        }
+        let (mut from, mut end) = (place, place + block);
+        if !alone {
+            // Pages go as a whole, and no line is a part of one that has blocks of which some were written.
+            from = from / PAGE * PAGE;
+            end = end.next_multiple_of(PAGE).min(geometry.line());
+            if parts.last().is_some_and(|last: &Part| last.range().end >= end) {
+                continue;
+            }
+        }
+        push(&mut parts, space.far(start + from as u64), from, end - from);
+    }
+    let parts = match selection.filter(|_| alone) {
+        Some(selection) => selection.among(&parts),
+        None => parts,
+    };
+    Writing { parts, stored: space.is_stored(start) }
+}
+
+impl Reading {
+    /// Asks for what is stored, if that can be waited for elsewhere.
+    pub fn begin(&mut self, store: &dyn FarStore, geometry: &Geometry) -> Result<(), FarError> {
+        if self.parts.is_empty() {
+            return Ok(());
+        }
+        if let Some(by_part) = store.parts() {
+            self.tickets.push(by_part.begin_read_parts(&self.parts)?);
+        } else if !takes_turns(store, geometry) {
+            for part in &self.parts {
+                let (first, count) = pages_of(part);
+                self.tickets.push(store.begin_read(first, count)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it need not be waited for.
+    pub fn is_ready(&self, store: &dyn FarStore) -> bool {
+        self.tickets.iter().all(|ticket| store.is_ready(ticket))
+    }
+
+    /// Waits for the line and puts it into `into`.
+    pub fn finish(self, store: &dyn FarStore, into: &mut [u8]) -> Result<(), FarError> {
+        if !self.whole {
+            into.fill(0);
+        }
+        match (store.parts(), self.tickets.as_slice()) {
+            (_, []) => self.parts.iter().try_for_each(|part| {
+                let mut page = [0; PAGE];
+                let (first, inside) = page_around(part);
+                let ticket = store.begin_read(first, 1)?;
+                store.finish_read(ticket, &mut page)?;
+                into[part.range()].copy_from_slice(&page[inside]);
+                Ok(())
+            }),
+            (Some(by_part), [ticket]) => by_part.finish_read_parts(*ticket, &self.parts, into),
+            (_, tickets) => tickets
+                .iter()
+                .zip(&self.parts)
+                .try_for_each(|(ticket, part)| store.finish_read(*ticket, &mut into[part.range()])),
+        }
+    }
+}
+
+impl Writing {
+    /// Stores the parts of a line, which is in `from`; returns how many bytes went.
+    pub fn write(
+        &self,
+        store: &dyn FarStore,
+        geometry: &Geometry,
+        from: &[u8],
+    ) -> Result<u64, FarError> {
+        if let Some(by_part) = store.parts() {
+            by_part.write_parts(&self.parts, from)?;
+            return Ok(bytes(&self.parts));
+        }
+        if !takes_turns(store, geometry) {
+            let runs: SmallVec<[(u64, &[u8]); 4]> =
+                self.parts.iter().map(|part| (pages_of(part).0, &from[part.range()])).collect();
+            store.write_runs(&runs)?;
+            return Ok(bytes(&self.parts));
+        }
+        for part in &self.parts {
+            let mut page = [0; PAGE];
+            let (first, inside) = page_around(part);
+            if self.stored {
+                let ticket = store.begin_read(first, 1)?;
+                store.finish_read(ticket, &mut page)?;
+            }
+            page[inside].copy_from_slice(&from[part.range()]);
+            store.write(first, &page)?;
+        }
+        Ok((self.parts.len() * PAGE) as u64)
+    }
+}
+
+/// The pages that a part is.
+fn pages_of(part: &Part) -> (u64, u32) {
+    (part.start / PAGE as u64, part.len / PAGE as u32)
+}
+
+/// The page that a part lies in, and where in it.
+fn page_around(part: &Part) -> (u64, std::ops::Range<usize>) {
+    let place = (part.start % PAGE as u64) as usize;
+    (part.start / PAGE as u64, place..place + part.len as usize)
+}

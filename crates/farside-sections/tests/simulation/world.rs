@@ -1,0 +1,162 @@
+//! One run: a section, its threads, and what must hold at its end.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use farside_far::FarStore;
+use farside_pager::NotLent;
+use farside_pager::counters::{Counters, Snapshot};
+use farside_sections::{Host, Options, RemotePtr, Section, Shape, Structure};
+
+use crate::program::Program;
+use crate::random::Random;
+use crate::scheduler::Scheduler;
+use crate::store::SimStore;
+
+/// What a section holds of the run.
+pub struct SimHost {
+    pub scheduler: Arc<Scheduler>,
+    pub store: SimStore,
+    pub counters: Counters,
+    /// Pages of local memory that are left.
+    left: Cell<u64>,
+    next: Cell<u64>,
+}
+
+// SAFETY: everything runs on one thread; the bounds come from traits made for threads.
+unsafe impl Send for SimHost {}
+// SAFETY: as above.
+unsafe impl Sync for SimHost {}
+
+struct Lender(Arc<SimHost>);
+
+impl Host for Lender {
+    fn store(&self) -> &dyn FarStore {
+        &self.0.store
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.0.counters
+    }
+
+    fn lend(&self, pages: u64) -> Result<(), NotLent> {
+        self.0.scheduler.pause();
+        let left = self.0.left.get();
+        if pages > left {
+            return Err(NotLent { asked: pages, left });
+        }
+        self.0.left.set(left - pages);
+        Ok(())
+    }
+
+    fn take_back(&self, pages: u64) {
+        self.0.left.set(self.0.left.get() + pages);
+    }
+
+    fn take_numbers(&self, count: u64) -> Option<u64> {
+        let first = self.0.next.get();
+        self.0.next.set(first + count + 1);
+        Some(first)
+    }
+
+    fn give_numbers(&self, _first: u64, _count: u64) {}
+
+    fn note_footprint(&self, _pages: i64) {}
+
+    fn wait(&self, _word: &AtomicU32, _seen: u32) {
+        self.0.scheduler.pause();
+    }
+
+    fn wake(&self, _word: &AtomicU32) {}
+}
+
+/// What the threads of a run share.
+pub struct World {
+    pub host: Arc<SimHost>,
+    pub section: Section,
+    pub base: RemotePtr,
+    /// What the words of the section's memory hold.
+    pub words: RefCell<Vec<u64>>,
+    /// Words whose last writer may still write.
+    pub operations: u64,
+    pub threads: u64,
+}
+
+/// Runs a seed; returns what was counted, or shows the last events.
+pub fn run(seed: u64, shown: usize) -> Option<Snapshot> {
+    let mut random = Random::new(seed);
+    let freeze = random.pick(&[0, 10, 50]);
+    let scheduler = Arc::new(Scheduler::new(Random::new(random.next()), freeze));
+    let world = Rc::new(build(&scheduler, &mut random));
+    let bodies = (0..world.threads).map(|thread| {
+        let program = Program::new(Rc::clone(&world), thread, Random::new(random.next()));
+        Box::new(move || program.run()) as Box<dyn FnOnce()>
+    });
+    let sound = scheduler.run(bodies.collect());
+    if !sound {
+        scheduler.print_events(shown);
+        return None;
+    }
+    let Some(world) = Rc::into_inner(world) else { panic!("a thread is left") };
+    Some(finish(world))
+}
+
+fn build(scheduler: &Arc<Scheduler>, random: &mut Random) -> World {
+    let line = 1u64 << random.pick(&[6, 6, 7, 8, 10, 12, 13]);
+    let slots = random.between(1, 12);
+    let structure = match random.below(3) {
+        0 => Structure::Direct,
+        1 => Structure::Set(random.between(1, slots.min(4)) as u32),
+        _ => Structure::Full,
+    };
+    let fails = random.pick(&[0, 0, 5, 40]);
+    let by_part = random.permille(600);
+    let latency = random.pick(&[1, 10, 100]);
+    let host = Arc::new(SimHost {
+        scheduler: Arc::clone(scheduler),
+        store: SimStore::new(Arc::clone(scheduler), by_part, fails, latency),
+        counters: Counters::new(),
+        left: Cell::new(1 << 20),
+        next: Cell::new(1),
+    });
+    let shape = Shape { structure, line, capacity: slots * line };
+    let options = Options { id: 1, shape };
+    let section = Section::open(Box::new(Lender(Arc::clone(&host))), options);
+    let section = section.expect("there is room");
+    let lines = random.between(1, 24);
+    let base = section.allocate(lines * line, 64).expect("there is far memory");
+    World {
+        host,
+        section,
+        base,
+        words: RefCell::new(vec![0; (lines * line / 8) as usize]),
+        operations: random.between(50, 400),
+        threads: random.between(1, 4),
+    }
+}
+
+/// What is stored is what was written, and the counters agree with each other.
+fn finish(world: World) -> Snapshot {
+    world.host.store.mend();
+    world.section.select(0, &[]).expect("it goes").expect("that is all");
+    assert_eq!(world.section.unstored(), 0, "lines that were written and not stored");
+    for (at, word) in world.words.borrow().iter().enumerate() {
+        let address = world.section.address(RemotePtr(world.base.0 + at as u64 * 8));
+        // SAFETY: a word of the line that is here.
+        let here = unsafe { (address.expect("it comes") as *const u64).read() };
+        assert_eq!(here, *word, "word {at}");
+    }
+    let seen = world.host.counters.snapshot();
+    let wanted = seen.section_misses + seen.section_ahead;
+    assert!(seen.section_evicted <= wanted, "more lines left than came");
+    assert!(seen.section_ahead_used + seen.section_ahead_unused <= seen.section_ahead);
+    assert!(seen.section_fetched <= wanted);
+    world.section.free(world.base).expect("it was allocated");
+    assert_eq!(world.host.store.held_pages(), 0, "pages are stored that are nobody's");
+    world.section.close().expect("it closes");
+    assert_eq!(world.host.left.get(), 1 << 20, "local memory was not given back");
+    assert_eq!(world.host.counters.snapshot().section_bytes, 0);
+    seen
+}
