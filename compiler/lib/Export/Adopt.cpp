@@ -1,0 +1,104 @@
+#include "Farside/Export/Adopt.h"
+
+#include "Farside/Export/Types.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/Utils/FunctionComparator.h"
+
+using namespace llvm;
+
+namespace farside {
+namespace {
+
+/// A body that came back, and the function it is for.
+struct Arrival {
+  Function *fresh;
+  Function *original;
+};
+
+/// Has everything in `fresh` speak of the globals of the module.
+SmallVector<Arrival> useOriginals(Module &fresh, const StringMap<GlobalValue *> &originals) {
+  SmallVector<Arrival> arrivals;
+  for (GlobalValue &value : fresh.global_values()) {
+    GlobalValue *original = originals.lookup(value.getName());
+    if (!original)
+      continue;
+    value.replaceAllUsesWith(original);
+    auto *function = dyn_cast<Function>(&value);
+    if (function && !function->isDeclaration())
+      arrivals.push_back({function, cast<Function>(original)});
+  }
+  return arrivals;
+}
+
+/// Moves what is new and used into the module: intrinsics, and what passes made.
+void addNew(Module &module, Module &fresh, const StringMap<GlobalValue *> &originals) {
+  auto isNew = [&](GlobalValue &value) { return !originals.contains(value.getName()) && !value.use_empty(); };
+  for (Function &function : make_early_inc_range(fresh))
+    if (isNew(function)) {
+      function.removeFromParent();
+      module.getFunctionList().push_back(&function);
+    }
+  for (GlobalVariable &variable : make_early_inc_range(fresh.globals()))
+    if (isNew(variable)) {
+      fresh.removeGlobalVariable(&variable);
+      module.insertGlobalVariable(&variable);
+    }
+}
+
+/// Whether a body came back as it went. What belongs to the function itself is not compared.
+bool isTheSame(Function &original, Function &fresh, GlobalNumberState &globals) {
+  fresh.copyAttributesFrom(&original);
+  return FunctionComparator(&original, &fresh, &globals).compare() == 0;
+}
+
+/// Exchanges bodies; if the new one is not valid the old one stays, and the reason is returned.
+std::string exchange(Function &original, Function &fresh) {
+  auto *kept = Function::Create(original.getFunctionType(), GlobalValue::InternalLinkage, "", original.getParent());
+  kept->splice(kept->begin(), &original);
+  for (auto [argument, replacement] : zip(fresh.args(), original.args()))
+    argument.replaceAllUsesWith(&replacement);
+  original.splice(original.begin(), &fresh);
+  std::string reason;
+  raw_string_ostream stream(reason);
+  if (verifyFunction(original, &stream)) {
+    fresh.splice(fresh.begin(), &original);
+    original.splice(original.begin(), kept);
+  } else {
+    reason.clear();
+  }
+  kept->eraseFromParent();
+  return reason;
+}
+
+} // namespace
+
+Adopted adoptBodies(Module &module, Module &fresh, const StringMap<GlobalValue *> &originals, const Numbers &numbers,
+                    Restoring restoring) {
+  Adopted adopted;
+  OriginalTypes types(module);
+  GlobalNumberState globals;
+  SmallVector<Arrival> arrivals = useOriginals(fresh, originals);
+  for (auto [body, original] : arrivals) {
+    types.restore(*body);
+    restoreInstructions(*body, numbers, restoring);
+    restoreDebugInfo(*body, original->getSubprogram(), numbers);
+  }
+  addNew(module, fresh, originals);
+  for (auto [body, original] : arrivals) {
+    if (isTheSame(*original, *body, globals)) {
+      ++adopted.same;
+      continue;
+    }
+    std::string reason = exchange(*original, *body);
+    if (reason.empty())
+      adopted.changed.push_back(original);
+    else
+      adopted.refused.push_back({original, std::move(reason)});
+  }
+  return adopted;
+}
+
+} // namespace farside
