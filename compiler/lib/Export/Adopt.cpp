@@ -54,22 +54,35 @@ bool isTheSame(Function &original, Function &fresh, GlobalNumberState &globals) 
   return FunctionComparator(&original, &fresh, &globals).compare() == 0;
 }
 
-/// Exchanges bodies; if the new one is not valid the old one stays, and the reason is returned.
-std::string exchange(Function &original, Function &fresh) {
-  auto *kept = Function::Create(original.getFunctionType(), GlobalValue::InternalLinkage, "", original.getParent());
-  kept->splice(kept->begin(), &original);
-  for (auto [argument, replacement] : zip(fresh.args(), original.args()))
+/// A function with a new body, and where the one it had is kept until the new one is known to be valid.
+struct Exchange {
+  Arrival arrival;
+  Function *kept;
+};
+
+Exchange exchange(Arrival arrival) {
+  auto [fresh, original] = arrival;
+  auto *kept = Function::Create(original->getFunctionType(), GlobalValue::InternalLinkage, "", original->getParent());
+  kept->splice(kept->begin(), original);
+  for (auto [argument, replacement] : zip(fresh->args(), original->args()))
     argument.replaceAllUsesWith(&replacement);
-  original.splice(original.begin(), &fresh);
+  original->splice(original->begin(), fresh);
+  return {arrival, kept};
+}
+
+/// Takes the new body if it is valid, and the one that was kept if not; then the reason is returned.
+std::string settle(const Exchange &exchange) {
+  auto [fresh, original] = exchange.arrival;
   std::string reason;
   raw_string_ostream stream(reason);
-  if (verifyFunction(original, &stream)) {
-    fresh.splice(fresh.begin(), &original);
-    original.splice(original.begin(), kept);
+  if (verifyFunction(*original, &stream)) {
+    fresh->splice(fresh->begin(), original);
+    original->splice(original->begin(), exchange.kept);
+    fresh->deleteBody();
   } else {
     reason.clear();
   }
-  kept->eraseFromParent();
+  exchange.kept->eraseFromParent();
   return reason;
 }
 
@@ -87,16 +100,21 @@ Adopted adoptBodies(Module &module, Module &fresh, const StringMap<GlobalValue *
     restoreDebugInfo(*body, original->getSubprogram(), numbers);
   }
   addNew(module, fresh, originals);
-  for (auto [body, original] : arrivals) {
-    if (isTheSame(*original, *body, globals)) {
+  SmallVector<Exchange> exchanges;
+  for (Arrival arrival : arrivals)
+    if (isTheSame(*arrival.original, *arrival.fresh, globals)) {
       ++adopted.same;
-      continue;
+      arrival.fresh->deleteBody();
+    } else {
+      exchanges.push_back(exchange(arrival));
     }
-    std::string reason = exchange(*original, *body);
+  // Only now does nothing of the module have users elsewhere.
+  for (const Exchange &each : exchanges) {
+    std::string reason = settle(each);
     if (reason.empty())
-      adopted.changed.push_back(original);
+      adopted.changed.push_back(each.arrival.original);
     else
-      adopted.refused.push_back({original, std::move(reason)});
+      adopted.refused.push_back({each.arrival.original, std::move(reason)});
   }
   return adopted;
 }
