@@ -2,6 +2,8 @@
 
 #include "Farside/Export/Types.h"
 #include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
@@ -60,12 +62,24 @@ struct Exchange {
   Function *kept;
 };
 
+/// What debug records say of arguments would be lost between functions.
+void replaceInRecords(Function &function, Value &value, Value &replacement) {
+  for (Instruction &instruction : instructions(function))
+    for (DbgVariableRecord &record : filterDbgVars(instruction.getDbgRecordRange())) {
+      record.replaceVariableLocationOp(&value, &replacement, /*AllowEmpty=*/true);
+      if (record.isDbgAssign() && record.getAddress() == &value)
+        record.setAddress(&replacement);
+    }
+}
+
 Exchange exchange(Arrival arrival) {
   auto [fresh, original] = arrival;
   auto *kept = Function::Create(original->getFunctionType(), GlobalValue::InternalLinkage, "", original->getParent());
   kept->splice(kept->begin(), original);
-  for (auto [argument, replacement] : zip(fresh->args(), original->args()))
+  for (auto [argument, replacement] : zip(fresh->args(), original->args())) {
+    replaceInRecords(*fresh, argument, replacement);
     argument.replaceAllUsesWith(&replacement);
+  }
   original->splice(original->begin(), fresh);
   return {arrival, kept};
 }
