@@ -1,5 +1,6 @@
 // What clang loads: a pass between simplification and the optimizations that are for the machine.
 
+#include "Farside/Lift/Passes.h"
 #include "Farside/Plugin/Trip.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Module.h"
@@ -57,6 +58,11 @@ void addTidying(PassBuilder &builder, ModulePassManager &manager, OptimizationLe
 }
 
 void registerPasses(PassBuilder &builder) {
+  static const bool once = [] {
+    farside::registerLiftPasses();
+    return true;
+  }();
+  (void)once;
   builder.registerOptimizerEarlyEPCallback(
       [&builder](ModulePassManager &manager, OptimizationLevel level, ThinOrFullLTOPhase) {
         manager.addPass(FarsidePass());

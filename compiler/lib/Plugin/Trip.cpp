@@ -1,5 +1,6 @@
 #include "Farside/Plugin/Trip.h"
 
+#include "Farside/Dialect/Dialects.h"
 #include "Farside/Export/Adopt.h"
 #include "Farside/Export/Export.h"
 #include "Farside/Import/Copy.h"
@@ -78,6 +79,7 @@ void Trip::blame(const Trouble &trouble, Function *function, StringRef step) {
 bool Trip::attempt() {
   mlir::DialectRegistry registry;
   registerProgramDialects(registry);
+  registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   Copy copy = copyForMlir(module, [&](const Function &function) { return going.contains(&function); });
   Trouble trouble;

@@ -59,6 +59,7 @@ llvm.func @moving_bound(%bound: !llvm.ptr) {
   %one = llvm.mlir.constant(1 : i64) : i64
   llvm.br ^loop(%zero : i64)
 ^loop(%i: i64):
+  llvm.store %i, %bound : i64, !llvm.ptr
   %count = llvm.load %bound : !llvm.ptr -> i64
   %next = llvm.add %i, %one : i64
   %more = llvm.icmp "ne" %next, %count : i64

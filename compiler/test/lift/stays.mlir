@@ -40,3 +40,12 @@ llvm.func @jumps(%place: !llvm.ptr) -> i32 {
   llvm.return %code : i32
 }
 llvm.func @setjmp(!llvm.ptr) -> i32 attributes {passthrough = ["returns_twice"]}
+
+// A loop that is never left, which tidying up would take for one without use.
+// CHECK-LABEL: llvm.func @forever
+// CHECK: llvm.br
+llvm.func @forever() {
+  llvm.br ^loop
+^loop:
+  llvm.br ^loop
+}

@@ -24,7 +24,8 @@ def Lift : Pass<"farside-lift", "mlir::ModuleOp"> {
   let summary = "Structure the control flow of functions: blocks and branches to scf.if, scf.index_switch, scf.while";
   let description = [{
     Functions that cannot be structured stay as they are: those with branches to places that are known late, with
-    invokes (see `farside-exceptions-to-values`), and with switches of integers over 64 bits. Functions in which an
+    invokes (see `farside-exceptions-to-values`), with loops that are never left, with calls that return twice, and with
+    switches of integers over 64 bits. Functions in which an
     exception may travel on keep one branch, to the end by return and to that by `llvm.resume`.
   }];
   let dependentDialects = ["::farside::flow::FlowDialect", "mlir::arith::ArithDialect", "mlir::cf::ControlFlowDialect",
