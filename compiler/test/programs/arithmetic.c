@@ -1,4 +1,5 @@
 // RUN: %same %s -lm
+// RUN: %lifted %s -lm
 // Numbers of all kinds: wide integers, complex and long double, bit fields, vectors, conversions that wrap.
 #include <complex.h>
 #include <math.h>

@@ -1,4 +1,5 @@
 // RUN: %same %s
+// RUN: %lifted %s
 // Assembly in functions and between them.
 #include <stdint.h>
 #include <stdio.h>

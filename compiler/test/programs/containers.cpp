@@ -1,4 +1,5 @@
 // RUN: %same %s
+// RUN: %lifted %s
 // Containers walked by iterators and ranges, with what algorithms make of them.
 #include <algorithm>
 #include <array>

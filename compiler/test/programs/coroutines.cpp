@@ -1,4 +1,5 @@
 // RUN: %same %s -std=c++20
+// RUN: %lifted %s -std=c++20
 // Coroutines, which are cut up before they come to MLIR or stay as they are.
 #include <coroutine>
 #include <cstdio>

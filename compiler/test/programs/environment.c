@@ -1,4 +1,5 @@
 // RUN: %same %s -lm
+// RUN: %lifted %s -lm
 // Floating point that looks at its environment, and numbers that are none.
 #include <fenv.h>
 #include <math.h>

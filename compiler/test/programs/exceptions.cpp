@@ -1,4 +1,5 @@
 // RUN: %same %s
+// RUN: %lifted %s
 // Exceptions: thrown through frames with things to destroy, caught by kind, thrown on, not caught, in loops.
 #include <cstdio>
 #include <stdexcept>

@@ -1,4 +1,5 @@
 // RUN: %same %s
+// RUN: %lifted %s
 // The program of the thesis's figure 3.1: edges one after another, nodes here and there.
 #include <stdio.h>
 #include <stdlib.h>

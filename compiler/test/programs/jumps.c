@@ -1,4 +1,5 @@
 // RUN: %same %s
+// RUN: %lifted %s
 // Flow that leaves its place: setjmp, computed goto, switches that fall through, loops with many exits.
 #include <setjmp.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // RUN: %same %s
+// RUN: %lifted %s
 // What is between functions: aliases, weak symbols, functions chosen at load time, constructors, sections.
 #include <stdarg.h>
 #include <stdio.h>

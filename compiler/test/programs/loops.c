@@ -1,4 +1,5 @@
 // RUN: %same %s
+// RUN: %lifted %s
 // Loops of all shapes: counted up, down and by steps, nested, tiled, over lists and trees, with breaks, without ends.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // RUN: %same %s
+// RUN: %lifted %s
 // Memory of all kinds: on the stack with a length known late, in structures passed by value, per thread, atomic.
 #include <pthread.h>
 #include <stdalign.h>

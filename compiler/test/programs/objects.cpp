@@ -1,4 +1,5 @@
 // RUN: %same %s
+// RUN: %lifted %s
 // Objects: virtual and multiple inheritance, members that are functions, static things, templates, what the library has.
 #include <algorithm>
 #include <cstdarg>
