@@ -32,6 +32,10 @@ void strip(Module &copy) {
   copy.setModuleInlineAsm("");
   for (NamedMDNode &node : make_early_inc_range(copy.named_metadata()))
     copy.eraseNamedMetadata(&node);
+  // Lists of constructors and the like, whose content is in the module.
+  for (GlobalVariable &variable : make_early_inc_range(copy.globals()))
+    if (variable.getName().starts_with("llvm.") && variable.use_empty())
+      variable.eraseFromParent();
   for (GlobalObject &object : copy.global_objects()) {
     object.setComdat(nullptr);
     object.clearMetadata();
