@@ -24,12 +24,13 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 PROFILE ?= release
 plugin = target/$(PROFILE)/farside-pagetrace.so
 
-.PHONY: all help build plugin demo test exam fuzz bench study-eden study-path study-pointers doc install install-header uninstall clean
+.PHONY: all help build plugin compiler demo test exam fuzz bench study-eden study-path study-pointers doc install install-header uninstall clean
 
 all: build
 
 help:
 	@echo "make build    release build of the farside command, libfarside.so and the plugin of capture"
+	@echo "make compiler farside-cc and farside-c++, for programs compiled for far memory"
 	@echo "make demo     set up, build, and run two real programs at 20 % local memory"
 	@echo "make test     set up, build, and check everything at reduced size"
 	@echo "make exam     the exam of real programs at full size (hours)"
@@ -52,6 +53,12 @@ plugin: $(plugin)
 $(plugin): $(wildcard capture/*.[ch])
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -O2 -Wall -Wextra -fPIC -shared -fvisibility=hidden -o $@ $(wildcard capture/*.c)
+
+# See docs/compiler.md.
+compiler:
+	@scripts/setup.sh compiler
+	cmake -G Ninja -S compiler -B target/compiler
+	cmake --build target/compiler
 
 demo:
 	@scripts/setup.sh demo
@@ -116,10 +123,15 @@ install: install-header
 	install -m 755 target/release/farside $(bindir)/farside
 	install -m 755 target/release/libfarside.so $(libdir)/libfarside.so
 	install -m 755 $(plugin) $(libdir)/farside-pagetrace.so
+	@if [ -x target/compiler/bin/farside-cc ]; then \
+	  cp -P target/compiler/bin/farside-cc target/compiler/bin/farside-c++ $(bindir) && \
+	  install -m 755 target/compiler/lib/farside/libfarside-compiler.so $(libdir); \
+	else echo "without farside-cc: it is not built ('make compiler')"; fi
 	install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs/*.md contrib/* $(docdir)
 	scripts/install-extras.sh target/release/farside $(mandir) $(bashdir) $(zshdir) $(fishdir)
 
 uninstall:
+	rm -f $(bindir)/farside-cc $(bindir)/farside-c++
 	rm -f $(bindir)/farside $(mandir)/farside.1 $(mandir)/farside-*.1
 	rm -f $(incdir)/farside.h $(pcdir)/farside.pc
 	rm -rf $(incdir)/farside

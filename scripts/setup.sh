@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what a purpose needs: setup.sh build|demo|test|bench|study. Says what it installs and why, does nothing
+# Installs what a purpose needs: setup.sh build|demo|test|bench|study|compiler. Says what it installs and why, does nothing
 # when everything is there.
 set -eu
 
@@ -57,6 +57,18 @@ libeigen3-dev	/usr/include/eigen3/Eigen/Core	the library that they compute with
 libucx0	/usr/lib/x86_64-linux-gnu/libucp.so.0	carries pages to memory nodes
 libopenblas0-pthread	/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3	the one that numpy computes with"
 
+# One release of LLVM; another one's libmlir-*-dev would be removed.
+compiler_packages="\
+cmake	cmake	configures the compiler
+ninja-build	ninja	builds it
+clang-22	/usr/lib/llvm-22/bin/clang	compiles the compiler, and reads programs for it
+lld-22	/usr/lib/llvm-22/bin/lld	links what is optimized as a whole
+llvm-22-dev	/usr/lib/llvm-22/lib/cmake/llvm/LLVMConfig.cmake	what the compiler is made of
+libmlir-22-dev	/usr/lib/llvm-22/lib/cmake/mlir/MLIRConfig.cmake	what the compiler is made of
+mlir-22-tools	/usr/lib/llvm-22/bin/mlir-tblgen	makes its dialects
+llvm-22-tools	/usr/lib/llvm-22/bin/FileCheck	checks what it makes
+python3	python3	runs its tests"
+
 study_packages="\
 zstd	zstd	studied program
 mawk	mawk	studied program
@@ -73,7 +85,8 @@ case $purpose in
 $demo_packages" ;;
   test) wanted="$wanted
 $demo_packages
-$test_packages" ;;
+$test_packages
+$compiler_packages" ;;
   bench) wanted="$wanted
 $demo_packages
 $bench_packages" ;;
@@ -81,7 +94,8 @@ $bench_packages" ;;
 $demo_packages
 $test_packages
 $study_packages" ;;
-  *) fail "unknown purpose '$purpose': build, demo, test, bench or study" ;;
+  compiler) wanted=$compiler_packages ;;
+  *) fail "unknown purpose '$purpose': build, demo, test, bench, study or compiler" ;;
 esac
 
 there() {
@@ -128,6 +142,9 @@ if [ -n "$missing" ]; then
   done
   install_packages "$(printf '%s\n' "$missing" | cut -f1 | tr '\n' ' ')"
 fi
+
+# The compiler is C++ alone.
+[ "$purpose" != compiler ] || exit 0
 
 PATH=$PATH:${HOME:-/root}/.cargo/bin
 

@@ -56,6 +56,25 @@ tests() {
   end
 }
 
+# The compiler's tests, which lit counts.
+lit() {
+  begin compiler
+  out=$log/compiler.txt
+  { cmake -G Ninja -S compiler -B target/compiler && cmake --build target/compiler &&
+    compiler/test/run target/compiler -j2; } >"$out" 2>&1
+  status=$?
+  set -- $(awk '/^ +Passed +:/ { p = $3 } /^ +(Failed|Unresolved|Timed Out) +:/ { f += $NF } END { print p + 0, f + 0 }' "$out")
+  passed=$((passed + $1))
+  failed=$((failed + $2))
+  if [ $status -ne 0 ]; then
+    # A build error leaves no count.
+    [ "$2" -gt 0 ] || failed=$((failed + 1))
+    tail -n 60 "$out"
+    printf 'FAILED: compiler (all of it: %s)\n' "$out"
+  fi
+  end
+}
+
 if [ "$what" = all ]; then
   # Programs run under what is built with the tests. A release differs in being optimized across crates, which takes as
   # long again as building all of this; the exam by itself is of a release.
@@ -67,6 +86,7 @@ if [ "$what" = all ]; then
   check lint cargo clippy --release --workspace --all-targets --locked -- -D warnings
   RUSTDOCFLAGS="-D warnings" check documentation cargo doc --release --workspace --no-deps --locked
   tests unit cargo test --profile tested --workspace --exclude farside-exam --locked --no-fail-fast -- --show-output
+  lit
 else
   check build cargo build --release --workspace --locked
   check plugin make plugin

@@ -1,0 +1,18 @@
+#include "Farside/Dialect/Dialects.h"
+
+#include "Farside/Dialect/Flow/Flow.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
+namespace farside {
+
+void registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<flow::FlowDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::DLTIDialect,
+                  mlir::LLVM::LLVMDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
+}
+
+} // namespace farside

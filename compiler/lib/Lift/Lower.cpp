@@ -1,0 +1,72 @@
+#include "Farside/Dialect/Flow/Flow.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+
+namespace farside {
+#define GEN_PASS_DEF_LOWER
+#include "Farside/Lift/Passes.h.inc"
+
+namespace {
+
+LogicalResult regionsToBlocks(ModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  populateSCFToControlFlowConversionPatterns(patterns);
+  ConversionTarget target(*module.getContext());
+  target.addIllegalDialect<scf::SCFDialect>();
+  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  return applyPartialConversion(module, target, std::move(patterns));
+}
+
+LogicalResult blocksToLLVM(ModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  LLVMTypeConverter types(module.getContext());
+  arith::populateArithToLLVMConversionPatterns(types, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+  ub::populateUBToLLVMConversionPatterns(types, patterns);
+  LLVMConversionTarget target(*module.getContext());
+  target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect, ub::UBDialect>();
+  target.addLegalDialect<flow::FlowDialect>();
+  return applyPartialConversion(module, target, std::move(patterns));
+}
+
+/// Ends blocks where they are never left. What comes after is gone.
+void endUnreached(LLVM::LLVMFuncOp function) {
+  SmallVector<flow::UnreachableOp> ends;
+  function.walk([&](flow::UnreachableOp end) { ends.push_back(end); });
+  for (flow::UnreachableOp end : ends) {
+    end->getBlock()->splitBlock(std::next(end->getIterator()));
+    OpBuilder builder(end);
+    LLVM::UnreachableOp::create(builder, end.getLoc());
+    end->erase();
+  }
+  IRRewriter rewriter(function.getContext());
+  (void)eraseUnreachableBlocks(rewriter, function->getRegions());
+}
+
+struct Lower : impl::LowerBase<Lower> {
+  void runOnOperation() override {
+    if (failed(regionsToBlocks(getOperation())) || failed(blocksToLLVM(getOperation())))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+      endUnreached(function);
+  }
+};
+
+} // namespace
+} // namespace farside

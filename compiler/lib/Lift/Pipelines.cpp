@@ -1,0 +1,52 @@
+#include "Farside/Dialect/Flow/Flow.h"
+#include "Farside/Lift/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace farside {
+
+#define GEN_PASS_DECL
+#include "Farside/Lift/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "Farside/Lift/Passes.h.inc"
+
+namespace {
+
+/// Tidies up inside of operations only: blocks that are merged would take the ends of lifetimes to values that are not
+/// on the stack.
+void addTidying(mlir::OpPassManager &manager) {
+  mlir::GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
+  manager.addPass(mlir::createCanonicalizerPass(config));
+}
+
+void structure(mlir::OpPassManager &manager) {
+  manager.addPass(createExceptionsToValues());
+  manager.addPass(createLift());
+  addTidying(manager);
+  manager.addPass(createCountLoops());
+}
+
+void unstructure(mlir::OpPassManager &manager) {
+  manager.addPass(createLower());
+  manager.addPass(createValuesToExceptions());
+}
+
+} // namespace
+
+void registerLiftPasses() {
+  registerFarsideLiftPasses();
+  mlir::PassPipelineRegistration<>("farside-structure", "Structure control flow, with loops that count as scf.for",
+                                   structure);
+  mlir::PassPipelineRegistration<>("farside-unstructure", "Undo farside-structure", unstructure);
+}
+
+} // namespace farside

@@ -1,0 +1,2 @@
+#include "shared.h"
+int one(int x) { return shared(x) + 1; }

@@ -1,0 +1,4 @@
+#ifndef GREETING
+#define GREETING "none"
+#endif
+static inline int shared(int x) { return x * 2; }

@@ -1,0 +1,3 @@
+#include <string>
+#include <cstdio>
+int main() { std::string text(GREETING); std::printf("%zu\n", text.size()); }

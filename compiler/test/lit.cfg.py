@@ -1,0 +1,31 @@
+# How lit runs the compiler's tests; test/run starts it.
+import os
+
+import lit.formats
+
+build = lit_config.params["build"]
+llvm = lit_config.params["llvm"]
+
+config.name = "compiler"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".c", ".cpp", ".ll", ".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(build, "test")
+
+# FileCheck, not, opt and clang are LLVM's, and farside-cc and farside-opt are what is tested.
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(build, "bin"), os.path.join(llvm, "bin"), os.environ["PATH"]]
+)
+
+config.substitutions.append(("%plugin", os.path.join(build, "lib", "farside", "libfarside-compiler.so")))
+# A program is compiled by clang and by farside-cc, and both do the same.
+config.substitutions.append(("%same", os.path.join(config.test_source_root, "same") + " %t.d"))
+# The same with all control flow structured on the way.
+config.substitutions.append(
+    (
+        "%lifted",
+        os.path.join(config.test_source_root, "same")
+        + " %t.d -ffarside-passes=farside-structure,farside-unstructure",
+    )
+)

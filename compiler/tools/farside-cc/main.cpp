@@ -1,0 +1,56 @@
+// farside-cc and farside-c++: clang, with the plugin that moves a program's data to far memory. Everything that clang
+// knows is clang's; this adds what makes it load the plugin.
+
+#include "Arguments.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int cannotStart = 127;
+
+/// Where `make install` and the build put the plugin, seen from this program.
+fs::path pluginBeside(const fs::path &program) {
+  return program.parent_path().parent_path() / "lib" / "farside" / "libfarside-compiler.so";
+}
+
+int fail(const std::string &what, const std::string &remedy) {
+  std::fprintf(stderr, "farside-cc: %s; %s\n", what.c_str(), remedy.c_str());
+  return cannotStart;
+}
+
+bool namedForCplusplus(const char *name) {
+  std::string base = fs::path(name).filename();
+  return base.ends_with("++");
+}
+
+int become(const std::vector<std::string> &command) {
+  std::vector<char *> pointers;
+  for (const std::string &argument : command)
+    pointers.push_back(const_cast<char *>(argument.c_str()));
+  pointers.push_back(nullptr);
+  execv(pointers.front(), pointers.data());
+  return fail("cannot run " + command.front() + ": " + std::strerror(errno), "install it: apt-get install clang-22");
+}
+
+} // namespace
+
+int main(int count, char **given) {
+  std::error_code error;
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error)
+    return fail("cannot find out where it is: " + error.message(), "is /proc mounted?");
+  Arguments arguments = sortArguments({given + 1, given + count});
+  fs::path plugin = pluginBeside(program);
+  if (!arguments.plain && !fs::exists(plugin, error))
+    return fail("no " + plugin.string(), "build or install it with farside-cc: make compiler");
+  bool cplusplus = count > 0 && namedForCplusplus(given[0]);
+  return become(clangCommand(arguments, FARSIDE_CLANG, plugin.string(), cplusplus));
+}

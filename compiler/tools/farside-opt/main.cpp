@@ -1,0 +1,15 @@
+// farside-opt: reads a program as MLIR, runs passes on it, and prints it.
+
+#include "Farside/Dialect/Dialects.h"
+#include "Farside/Lift/Passes.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int count, char **arguments) {
+  mlir::DialectRegistry registry;
+  farside::registerDialects(registry);
+  farside::registerLiftPasses();
+  mlir::registerTransformsPasses();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(count, arguments, "Farside's compiler\n", registry));
+}
