@@ -81,7 +81,7 @@ impl ActiveSet {
     }
 
     /// Takes out a page whose stay is over, in a set of so many pages; `None` if there is none. It is up to `ends` whether a
-    /// stay [ends](Activity::end) that is over.
+    /// stay ends that is over.
     pub fn leave(
         &mut self,
         pages: u32,
