@@ -22,6 +22,9 @@ const SLOWDOWNS: [f64; 4] = [5.0, 10.0, 25.0, 100.0];
 /// The share of its time that a program is taken to wait at most: threads may wait at the same time.
 const MOST_WAITING: f64 = 0.99;
 
+/// What a miss is taken to cost where there are none yet, in seconds: about a fault and a round trip.
+const MISS_SECONDS: f64 = 10e-6;
+
 /// What is known of how a program would do with other limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LiveCurve {
@@ -47,13 +50,13 @@ pub struct Point {
 impl LiveCurve {
     /// What a curve means for a program with this limit, in bytes, that has waited for so long of all the time.
     ///
-    /// What it waits now is known. With another limit it would wait as much more or less as there are more or fewer misses;
+    /// What it waits now is known, or what a miss costs is assumed if it has none. With another limit it would wait as much more or less as there are more or fewer misses;
     /// the rest of its time stays.
     pub fn new(curve: &curve::Curve, limit: u64, waited_ns: u64, elapsed: Duration) -> Self {
         let waiting = waited_ns as f64 / elapsed.as_nanos().max(1) as f64;
         let waiting = waiting.min(MOST_WAITING);
         let misses = curve.rate(limit / PAGE as u64);
-        let each = if misses > 0.0 { waiting / misses } else { 0.0 };
+        let each = if misses > 0.0 { waiting / misses } else { MISS_SECONDS };
         let works = 1.0 - waiting;
         let point = |(pages, misses_per_second): (u64, f64)| Point {
             bytes: pages * PAGE as u64,
@@ -168,6 +171,13 @@ mod tests {
         assert_eq!(curve.needed(0.2 / 0.9 + 1e-9), Some(0));
         assert_eq!(curve.needed(0.1 / 0.9 + 1e-9), Some(640 * PAGE as u64));
         assert_eq!(curve.needed(0.0), Some(1280 * PAGE as u64));
+    }
+
+    #[test]
+    fn a_program_that_fits_needs_more_than_nothing() {
+        let curve = live(|pages| if pages < 1000 { 50_000 } else { 0 }, 1280);
+        let needed = curve.needed(0.05).map(|bytes| bytes / PAGE as u64);
+        assert!(needed.is_some_and(|pages| (1000..1010).contains(&pages)), "{needed:?}");
     }
 
     #[test]
