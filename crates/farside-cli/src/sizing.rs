@@ -8,6 +8,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use farside_os::memory::PAGE;
 use farside_pager::curve;
+use farside_pager::settings::LEAST_LIMIT;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -72,9 +73,14 @@ impl LiveCurve {
         self.points.iter().find(|point| point.slowdown <= slowdown).map(|point| point.bytes)
     }
 
+    /// The same as a limit that a program can run with.
+    fn limit(&self, slowdown: f64) -> Option<u64> {
+        self.needed(slowdown).map(|bytes| bytes.max(LEAST_LIMIT))
+    }
+
     /// A line for the summary of a run.
     pub fn summary(&self) -> String {
-        match (self.needed(0.05), self.needed(0.25)) {
+        match (self.limit(0.05), self.limit(0.25)) {
             (Some(little), Some(more)) => format!(
                 "farside: with {} local it would take 5 % longer than all-local, with {} 25 %\n",
                 Size(little),
@@ -111,7 +117,9 @@ fn unknown(report: &Report) -> String {
 fn as_json(report: &Report, curve: &LiveCurve, slowdowns: &[f64]) -> Result<String, Failure> {
     let sizes: Vec<_> = slowdowns
         .iter()
-        .map(|percent| json!({ "slowdown": percent / 100.0, "bytes": curve.needed(percent / 100.0) }))
+        .map(
+            |percent| json!({ "slowdown": percent / 100.0, "bytes": curve.limit(percent / 100.0) }),
+        )
         .collect();
     let object = json!({
         "pid": report.pid, "program": report.program, "limit_bytes": report.counter("limit_bytes"),
@@ -138,7 +146,7 @@ fn as_text(report: &Report, curve: &LiveCurve, slowdowns: &[f64]) -> String {
     table.load_style(NOTHING);
     table.set_header(["LONGER THAN ALL-LOCAL", "LOCAL MEMORY"]);
     for percent in slowdowns {
-        let needed = curve.needed(percent / 100.0);
+        let needed = curve.limit(percent / 100.0);
         let needed = needed.map_or("more than it uses".to_owned(), |bytes| Size(bytes).to_string());
         table.add_row([format!("{percent} %"), needed]);
     }
@@ -178,6 +186,7 @@ mod tests {
         let curve = live(|pages| if pages < 1000 { 50_000 } else { 0 }, 1280);
         let needed = curve.needed(0.05).map(|bytes| bytes / PAGE as u64);
         assert!(needed.is_some_and(|pages| (1000..1010).contains(&pages)), "{needed:?}");
+        assert_eq!(curve.limit(f64::MAX), Some(LEAST_LIMIT), "it has to be a limit");
     }
 
     #[test]
