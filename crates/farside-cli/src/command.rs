@@ -230,7 +230,7 @@ fn run_help() -> String {
          125  Farside itself failed\n  126  the program cannot be executed\n  \
          127  there is no such program\n  else that of the program; if a signal killed it, farside \
          dies by the same signal",
-        list(replacement::NAMES, &defaults.replacement),
+        list(&replacement::of_runs().collect::<Vec<_>>(), &defaults.replacement),
         list(&prefetch::of_runs().collect::<Vec<_>>(), &defaults.prefetch),
         PointerOptions::default(),
     )

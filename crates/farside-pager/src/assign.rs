@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use farside_os::memory::PAGE;
-use farside_policy::replacement::{self, NAMES, ReplacementPolicy};
+use farside_policy::replacement::{self, ReplacementPolicy};
 use farside_trace::PageId;
 
 use crate::pager::Pager;
@@ -73,7 +73,5 @@ impl Pager {
 }
 
 fn known_policy(name: &str) -> Result<Box<dyn ReplacementPolicy>, AssignError> {
-    let is_known = NAMES.iter().any(|(known, _)| *known == name);
-    let policy = is_known.then(|| replacement::by_name(name)).flatten();
-    policy.ok_or(AssignError::UnknownPolicy)
+    replacement::in_run(name).ok_or(AssignError::UnknownPolicy)
 }

@@ -146,7 +146,7 @@ pub fn start(
         value: value.into(),
         reason,
     };
-    let policy = replacement::by_name(&settings.replacement)
+    let policy = replacement::in_run(&settings.replacement)
         .ok_or_else(|| unknown(env::REPLACEMENT, &settings.replacement, "no such policy".into()))?;
     let choice: Choice = (settings.prefetch.parse()).map_err(|bad: BadChoice| {
         unknown(env::PREFETCH, &settings.prefetch, bad.to_string().into())

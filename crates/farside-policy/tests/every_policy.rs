@@ -20,8 +20,14 @@ fn names() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     replacement::NAMES.iter().chain(replacement::OMNISCIENT)
 }
 
+/// Those of a simulation, and those of a run.
 fn policies() -> impl Iterator<Item = Box<dyn ReplacementPolicy>> {
-    names().map(|(name, _)| replacement::by_name(name).expect("a listed policy"))
+    let simulated = names().map(|(name, _)| replacement::by_name(name).expect("a listed policy"));
+    simulated.chain(in_runs())
+}
+
+fn in_runs() -> impl Iterator<Item = Box<dyn ReplacementPolicy>> {
+    replacement::of_runs().map(|(name, _)| replacement::in_run(name).expect("a policy of runs"))
 }
 
 fn bounded_lirs() -> Box<dyn ReplacementPolicy> {
@@ -44,6 +50,8 @@ fn every_listed_name_makes_the_policy_of_that_name() {
     assert!(replacement::by_name("no such policy").is_none());
     let twice = |name| names().filter(|(other, _)| *other == name).count();
     assert!(names().all(|(name, _)| twice(*name) == 1));
+    assert!(replacement::of_runs().map(|(name, _)| name).eq(in_runs().map(|policy| policy.name())));
+    assert!(replacement::in_run("no such policy").is_none());
 }
 
 /// The definition of LIRS remembers all that was ever used; its bounded form takes part instead.

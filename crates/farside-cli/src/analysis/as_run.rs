@@ -50,8 +50,8 @@ impl FarPages {
 /// Refuses what `farside run` cannot do.
 fn check(setups: &[Setup]) -> Result<(), Failure> {
     for setup in setups {
-        if !replacement::NAMES.iter().any(|(name, _)| *name == setup.replacement) {
-            let names: Vec<_> = replacement::NAMES.iter().map(|(name, _)| *name).collect();
+        if !replacement::of_runs().any(|(name, _)| name == setup.replacement) {
+            let names: Vec<_> = replacement::of_runs().map(|(name, _)| name).collect();
             return Err(Failure::usage(format!(
                 "--as-run: farside run has no policy {:?}; it has {}",
                 setup.replacement,
@@ -78,7 +78,7 @@ pub fn outcomes(
     check(setups)?;
     let mut runs = Vec::new();
     for setup in setups {
-        let policy = replacement::by_name(&setup.replacement)
+        let policy = replacement::in_run(&setup.replacement)
             .ok_or_else(|| Failure::usage(format!("no policy {:?}", setup.replacement)))?;
         runs.push(Paging::new(policy, setup.memory.pages, costs, &far_pages.seen));
     }

@@ -110,7 +110,7 @@ impl Options {
             readahead: readahead(layer.readahead.as_ref())?,
             replacement: name(
                 layer.replacement.as_ref(),
-                replacement::NAMES,
+                replacement::of_runs(),
                 defaults.replacement,
             )?,
             prefetch: prefetcher(layer.prefetch.as_ref(), defaults.prefetch)?,
@@ -207,12 +207,16 @@ fn readahead(given: Option<&Given>) -> Result<u32, Failure> {
     pages.ok_or_else(|| given.refuse(format!("not a number of pages from 0 to {MAX_READAHEAD}")))
 }
 
-fn name(given: Option<&Given>, known: &[(&str, &str)], default: String) -> Result<String, Failure> {
+fn name(
+    given: Option<&Given>,
+    known: impl Iterator<Item = (&'static str, &'static str)>,
+    default: String,
+) -> Result<String, Failure> {
     let Some(given) = given else { return Ok(default) };
-    if known.iter().any(|(name, _)| *name == given.text) {
+    let names: Vec<&str> = known.map(|(name, _)| name).collect();
+    if names.contains(&given.text.as_str()) {
         return Ok(given.text.clone());
     }
-    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     Err(given.refuse(format!("no such name; there are: {}", names.join(", "))))
 }
 

@@ -3,6 +3,7 @@
 //! A policy is a file of its own beside this one, built from the lists of [`list`] or `page_lists`,
 //! and one line in the table that [`by_name`] searches.
 
+mod adaptive;
 mod arc;
 mod assigned;
 mod clock;
@@ -22,7 +23,9 @@ mod remembered;
 mod s3_fifo;
 mod second_chance;
 mod two_queue;
+mod watching;
 
+pub use adaptive::Adaptive;
 pub use arc::Arc;
 pub use assigned::{Assigned, MOST_ASSIGNED};
 pub use clock::Clock;
@@ -33,10 +36,13 @@ pub use lirs::{Lirs, LirsOptions};
 pub use lru::{Lru, Mru};
 pub use priority::{MOST_PRIORITIES, Priority};
 pub use region::RegionSpecific;
-pub use registry::{NAMES, OMNISCIENT, PolicyVisitor, by_name, visit_by_name};
+pub use registry::{
+    BY_WATCHING, NAMES, OMNISCIENT, PolicyVisitor, by_name, in_run, of_runs, visit_by_name,
+};
 pub use s3_fifo::{S3Fifo, S3FifoOptions};
 pub use second_chance::SecondChance;
 pub use two_queue::TwoQueue;
+pub use watching::{Watching, WatchingOptions};
 
 use farside_trace::PageId;
 

@@ -66,6 +66,12 @@ impl PageIndex {
         self.len += 1;
     }
 
+    /// The slot of `page`, if it is there; `page_at` tells which page a slot has.
+    #[inline]
+    pub fn find(&self, page: PageId, page_at: impl Fn(Slot) -> Option<PageId>) -> Option<Slot> {
+        self.position(page, |slot| page_at(slot) == Some(page)).map(|(_, slot)| slot)
+    }
+
     /// Takes `page` out, and tells where it is; `page_at` tells which page a slot has.
     pub fn remove(
         &mut self,
@@ -82,6 +88,15 @@ impl PageIndex {
 
     #[inline]
     fn remove_if(&mut self, page: PageId, is_it: impl Fn(Slot) -> bool) -> Option<Slot> {
+        let (at, slot) = self.position(page, is_it)?;
+        self.vacate(at);
+        self.len -= 1;
+        Some(slot)
+    }
+
+    /// The bucket that has `page`, and the slot in it.
+    #[inline]
+    fn position(&self, page: PageId, is_it: impl Fn(Slot) -> bool) -> Option<(usize, Slot)> {
         let mask = self.buckets.len() - 1;
         let (mut at, hash) = self.home(page);
         loop {
@@ -91,9 +106,7 @@ impl PageIndex {
             }
             let slot = Slot(bucket as u32);
             if bucket & !u64::from(u32::MAX) == hash && is_it(slot) {
-                self.vacate(at);
-                self.len -= 1;
-                return Some(slot);
+                return Some((at, slot));
             }
             at = (at + 1) & mask;
         }

@@ -1,8 +1,9 @@
 //! Replacement policies by the name a user selects them by.
 
 use super::{
-    Arc, Clock, ClockPro, Eden, Fifo, Lirs, LirsOptions, Lru, MOST_PRIORITIES, Mru, Priority,
-    RegionSpecific, ReplacementPolicy, S3Fifo, SecondChance, TwoQueue,
+    Adaptive, Arc, Clock, ClockPro, Eden, Fifo, Lirs, LirsOptions, Lru, MOST_PRIORITIES, Mru,
+    Priority, RegionSpecific, ReplacementPolicy, S3Fifo, SecondChance, TwoQueue, Watching,
+    WatchingOptions,
 };
 
 /// Name and one-line description of every policy that works with the accesses a run can see.
@@ -11,6 +12,15 @@ pub const NAMES: &[(&str, &str)] = &[
     ("second-chance", "evict in order of arrival, but spare pages used while about to leave"),
     ("priority", "evict what the program gave the highest priority, in order of arrival"),
     ("eden", "Eden's timestamped lists: LRU in a few steps, with priorities"),
+    (Adaptive::NAME, "second chance or LIRS, whichever lets fewer pages leave that come back"),
+];
+
+/// The same for policies that want to see every access, and make do with what can be seen in a run: see [`Watching`].
+pub const BY_WATCHING: &[(&str, &str)] = &[
+    ("lru", "evict what was not used for longest, as far as is known"),
+    ("mru", "evict what came last, but for the very last: for loops over more than fits"),
+    ("clock", "CLOCK, as far as uses are known"),
+    ("lirs", "LIRS: keep what comes back soonest, as far as uses are known; for loops and scans"),
 ];
 
 /// The same for policies that have to see every access, as in a simulation.
@@ -64,6 +74,7 @@ pub fn visit_by_name<V: PolicyVisitor>(name: &str, visitor: V) -> Option<V::Outp
         "eden" => visitor.visit(Eden::new()),
         // As many as `farside.h` promises.
         "priority" => visitor.visit(Priority::with_priorities(MOST_PRIORITIES)),
+        Adaptive::NAME => visitor.visit(Adaptive::new()),
         "region" => visitor.visit(RegionSpecific::new()),
         "s3-fifo" => visitor.visit(S3Fifo::new()),
         _ => return None,
@@ -81,4 +92,26 @@ pub fn by_name(name: &str) -> Option<Box<dyn ReplacementPolicy>> {
         }
     }
     visit_by_name(name, Boxed)
+}
+
+/// Name and one-line description of every policy that a run can have.
+pub fn of_runs() -> impl Iterator<Item = (&'static str, &'static str)> {
+    NAMES.iter().chain(BY_WATCHING).copied()
+}
+
+/// A new policy for a run, where only those accesses are seen that a policy asks for; `None` if none has that name.
+pub fn in_run(name: &str) -> Option<Box<dyn ReplacementPolicy>> {
+    let watching = WatchingOptions::default();
+    let bounded = LirsOptions { most_ghosts: Some(1), ..LirsOptions::default() };
+    Some(match name {
+        "lru" => Box::new(Watching::new("lru", Lru::new(), watching)),
+        // What it evicts came just before: whether it was used since does not matter.
+        "mru" => {
+            Box::new(Watching::new("mru", Mru::new(), WatchingOptions { watched: 0, ..watching }))
+        }
+        "clock" => Box::new(Watching::new("clock", Clock::new(false), watching)),
+        "lirs" => Box::new(Watching::new("lirs", Lirs::with_options("lirs", bounded), watching)),
+        _ if NAMES.iter().any(|(known, _)| *known == name) => return by_name(name),
+        _ => return None,
+    })
 }

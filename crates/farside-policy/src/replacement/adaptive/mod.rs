@@ -1,0 +1,288 @@
+//! The better one of two policies, found out while the program runs.
+
+mod duel;
+
+use farside_trace::PageId;
+
+use super::list::SlotPages;
+use super::page_index::PageIndex;
+use super::{
+    Arrival, Lirs, LirsOptions, ReplacementPolicy, SecondChance, Slot, Watching, WatchingOptions,
+};
+use duel::{DEMANDED, Duel};
+
+/// Pages beside one another that belong to the same group.
+const BLOCK: u64 = 16;
+
+/// Groups of blocks, one for each policy and the rest for the better one.
+const GROUPS: u64 = 16;
+
+/// Pages that go over to the policy that is in force whenever one comes.
+const STRIDE: usize = 16;
+
+/// Rounds end when a part of all pages that are here has come: one in so many.
+const ROUNDS: usize = 4;
+
+/// Fewest pages that come in a round.
+const LEAST_ROUND: usize = 256;
+
+/// Whose a page is: the sample of either policy, or the rest, which first one and then the other one has.
+const SAMPLES: [usize; 2] = [0, 1];
+const RESTS: [usize; 2] = [2, 3];
+
+/// How many groups are the samples, and the rest.
+const EXPECTED: [usize; 3] = [1, 1, GROUPS as usize - 2];
+
+/// A sample has room for as many times its share.
+const ROOM: usize = 2;
+
+/// Second chance or LIRS, whichever lets fewer pages leave that come back.
+///
+/// A small part of all pages, by blocks that are chosen by chance, is always second chance's, and another one LIRS's, each
+/// with its share of memory. Where fewer pages come back, that policy is in force for all others. So nothing has to be
+/// traced to know what another policy would do: it is seen, at the price of a sixteenth of memory that does worse (set
+/// dueling: Qureshi and others, ISCA 2007, for caches of processors).
+///
+/// When the other one takes over, pages pass to it little by little, in the order in which the first one would have given
+/// them up, and that one goes on to choose what leaves until it has none.
+pub struct Adaptive {
+    pages: SlotPages,
+    index: PageIndex,
+    /// By slot: whose the page is, and its slot there.
+    places: Vec<(u8, Slot)>,
+    parts: [Box<dyn ReplacementPolicy>; 4],
+    /// Pages that are the first policy's sample, the second's, and all others, of those that the program came to.
+    touched: [usize; 3],
+    duel: Duel,
+    capacity: usize,
+    arrivals: usize,
+}
+
+impl Adaptive {
+    /// What it is called.
+    pub const NAME: &'static str = "adaptive";
+
+    /// A policy without pages, which begins with second chance.
+    pub fn new() -> Self {
+        Self {
+            pages: SlotPages::new(),
+            index: PageIndex::new(),
+            places: Vec::new(),
+            parts: [second_chance(), lirs(), second_chance(), lirs()],
+            touched: [0; 3],
+            duel: Duel::default(),
+            capacity: 0,
+            arrivals: 0,
+        }
+    }
+
+    /// The name of the policy that is in force.
+    pub fn in_force(&self) -> &'static str {
+        self.parts[self.rest()].name()
+    }
+
+    /// The part that has those pages that are in no sample.
+    fn rest(&self) -> usize {
+        RESTS[self.duel.leader()]
+    }
+
+    /// The part that had them before, as long as it has some.
+    fn former(&self) -> Option<usize> {
+        let former = RESTS[1 - self.duel.leader()];
+        (!self.parts[former].is_empty()).then_some(former)
+    }
+
+    fn part_of(&self, page: PageId) -> usize {
+        match group_of(page) {
+            0 => SAMPLES[0],
+            1 => SAMPLES[1],
+            _ => self.rest(),
+        }
+    }
+
+    /// The share that the sample of a policy, or the rest, has of all pages; more than nothing.
+    fn share(&self, group: usize) -> f64 {
+        // As if there had been a page of each group before.
+        let touched = |group: usize| (self.touched[group] + EXPECTED[group]) as f64;
+        touched(group) / (0..3).map(touched).sum::<f64>()
+    }
+
+    fn put(&mut self, slot: Slot, part: usize, inner: Slot) {
+        let place = (part as u8, inner);
+        match self.places.get_mut(slot.0 as usize) {
+            Some(old) => *old = place,
+            None => self.places.resize(slot.0 as usize + 1, place),
+        }
+    }
+
+    fn admit(&mut self, page: PageId, part: usize, inner: Slot) -> Slot {
+        let slot = self.pages.insert(page);
+        self.index.insert(page, slot);
+        self.put(slot, part, inner);
+        slot
+    }
+
+    fn place(&self, slot: Slot) -> (usize, Slot) {
+        let (part, inner) = self.places[slot.0 as usize];
+        (usize::from(part), inner)
+    }
+
+    /// Passes some pages on to the policy in force.
+    fn pass_on(&mut self) {
+        let Some(former) = self.former() else { return };
+        let rest = self.rest();
+        for _ in 0..STRIDE {
+            let Some(page) = self.parts[former].victim() else { return };
+            let inner = self.parts[rest].insert(page, Arrival::Demand);
+            if let Some(slot) = self.index.find(page, |slot| self.pages.get(slot)) {
+                self.put(slot, rest, inner);
+            }
+        }
+    }
+
+    /// Takes note of an arrival.
+    fn count(&mut self, page: PageId, arrival: Arrival) {
+        let group = group_of(page).min(2);
+        match arrival {
+            Arrival::FirstTouch => self.touched[group] += 1,
+            Arrival::Demand if group < 2 => self.duel.returned(group, DEMANDED),
+            Arrival::Prefetch if group < 2 => self.duel.returned(group, 1.0),
+            Arrival::Demand | Arrival::Prefetch => {}
+        }
+        self.arrivals += 1;
+        if self.arrivals >= (self.capacity / ROUNDS).max(LEAST_ROUND) {
+            self.arrivals = 0;
+            let shares = SAMPLES.map(|sample| self.share(sample));
+            // Whoever was in force before must have passed all pages on until it can be so again.
+            if self.former().is_none() {
+                self.duel.end_round(shares);
+            }
+            self.set_shares();
+        }
+    }
+
+    /// Tells each policy how much memory it has.
+    fn set_shares(&mut self) {
+        let pages = |share: f64| (share * self.capacity as f64) as usize;
+        let samples = SAMPLES.map(|sample| pages(self.share(sample)).max(1));
+        let rest = self.capacity.saturating_sub(samples.iter().sum());
+        for (part, policy) in self.parts.iter_mut().enumerate() {
+            policy.set_capacity(samples.get(part).copied().unwrap_or(rest));
+        }
+    }
+
+    /// The part that has most beyond its share.
+    fn giving(&self) -> usize {
+        let rest = self.former().unwrap_or(self.rest());
+        let of_rest = RESTS.iter().map(|part| self.parts[*part].len()).sum::<usize>();
+        let lens = [self.parts[0].len(), self.parts[1].len(), of_rest];
+        let over = |group: usize| lens[group] as f64 / self.share(group);
+        let groups = (0..3).filter(|group| lens[*group] > 0);
+        match groups.max_by(|a, b| over(*a).total_cmp(&over(*b))) {
+            Some(group) if group < 2 => group,
+            _ => rest,
+        }
+    }
+}
+
+/// The group that a page belongs to, below [`GROUPS`].
+fn group_of(page: PageId) -> usize {
+    let hash = (page.0 / BLOCK).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    ((hash >> 32) % GROUPS) as usize
+}
+
+fn second_chance() -> Box<dyn ReplacementPolicy> {
+    Box::new(SecondChance::new())
+}
+
+fn lirs() -> Box<dyn ReplacementPolicy> {
+    let options = LirsOptions { most_ghosts: Some(1), ..LirsOptions::default() };
+    let lirs = Lirs::with_options("lirs", options);
+    Box::new(Watching::new("lirs", lirs, WatchingOptions::default()))
+}
+
+impl Default for Adaptive {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ReplacementPolicy for Adaptive {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn set_capacity(&mut self, pages: usize) {
+        self.capacity = pages;
+        self.pages.reserve(pages);
+        self.index.reserve(pages);
+        self.places.reserve_exact(pages.saturating_sub(self.places.len()));
+        for (part, policy) in self.parts.iter_mut().enumerate() {
+            let is_sample = SAMPLES.contains(&part);
+            policy.set_capacity(if is_sample { pages * ROOM / GROUPS as usize } else { pages });
+        }
+        self.set_shares();
+    }
+
+    fn expect(&mut self, page: PageId) {
+        let part = self.part_of(page);
+        self.parts[part].expect(page);
+    }
+
+    fn insert(&mut self, page: PageId, arrival: Arrival) -> Slot {
+        self.count(page, arrival);
+        self.pass_on();
+        let part = self.part_of(page);
+        let inner = self.parts[part].insert(page, arrival);
+        self.admit(page, part, inner)
+    }
+
+    fn access(&mut self, slot: Slot) {
+        let (part, inner) = self.place(slot);
+        self.parts[part].access(inner);
+    }
+
+    fn prioritize(&mut self, slot: Slot, priority: u8) {
+        let (part, inner) = self.place(slot);
+        self.parts[part].prioritize(inner, priority);
+    }
+
+    fn dismiss(&mut self, slot: Slot) {
+        let (part, inner) = self.place(slot);
+        self.parts[part].dismiss(inner);
+    }
+
+    fn remove(&mut self, slot: Slot) {
+        let (part, inner) = self.place(slot);
+        self.parts[part].remove(inner);
+        let page = self.pages.release(slot);
+        self.index.remove_slot(page, slot);
+    }
+
+    fn victim(&mut self) -> Option<PageId> {
+        let page = self.parts[self.giving()].victim()?;
+        let slot = self.index.remove(page, |slot| self.pages.get(slot))?;
+        Some(self.pages.release(slot))
+    }
+
+    fn restore(&mut self, page: PageId) -> Slot {
+        let part = self.part_of(page);
+        let inner = self.parts[part].restore(page);
+        self.admit(page, part, inner)
+    }
+
+    fn watch(&mut self, max: usize, out: &mut Vec<(PageId, Slot)>) {
+        let all = self.len().max(1);
+        for part in &mut self.parts {
+            let (known, most) = (out.len(), max * part.len() / all);
+            part.watch(most, out);
+            for (page, slot) in &mut out[known..] {
+                *slot = self.index.find(*page, |slot| self.pages.get(slot)).unwrap_or(*slot);
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.pages.len()
+    }
+}
