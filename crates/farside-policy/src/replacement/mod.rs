@@ -6,6 +6,7 @@
 mod adaptive;
 mod arc;
 mod assigned;
+mod bimodal;
 mod clock;
 mod clock_pro;
 mod directory;
@@ -28,6 +29,7 @@ mod watching;
 pub use adaptive::Adaptive;
 pub use arc::Arc;
 pub use assigned::{Assigned, MOST_ASSIGNED};
+pub use bimodal::Bimodal;
 pub use clock::Clock;
 pub use clock_pro::{ClockPro, ClockProOptions};
 pub use eden::{Eden, EdenOptions, MOST_GENERATIONS};

@@ -1,8 +1,8 @@
 //! Replacement policies by the name a user selects them by.
 
 use super::{
-    Adaptive, Arc, Clock, ClockPro, Eden, Fifo, Lirs, LirsOptions, Lru, MOST_PRIORITIES, Mru,
-    Priority, RegionSpecific, ReplacementPolicy, S3Fifo, SecondChance, TwoQueue, Watching,
+    Adaptive, Arc, Bimodal, Clock, ClockPro, Eden, Fifo, Lirs, LirsOptions, Lru, MOST_PRIORITIES,
+    Mru, Priority, RegionSpecific, ReplacementPolicy, S3Fifo, SecondChance, TwoQueue, Watching,
     WatchingOptions,
 };
 
@@ -12,7 +12,11 @@ pub const NAMES: &[(&str, &str)] = &[
     ("second-chance", "evict in order of arrival, but spare pages used while about to leave"),
     ("priority", "evict what the program gave the highest priority, in order of arrival"),
     ("eden", "Eden's timestamped lists: LRU in a few steps, with priorities"),
-    (Adaptive::NAME, "second chance or LIRS, whichever lets fewer pages leave that come back"),
+    (
+        Bimodal::NAME,
+        "keep what is here, and of what comes one page in 32; for loops over more than fits",
+    ),
+    (Adaptive::NAME, "second chance or bimodal, whichever lets fewer pages leave that come back"),
 ];
 
 /// The same for policies that want to see every access, and make do with what can be seen in a run: see [`Watching`].
@@ -74,6 +78,7 @@ pub fn visit_by_name<V: PolicyVisitor>(name: &str, visitor: V) -> Option<V::Outp
         "eden" => visitor.visit(Eden::new()),
         // As many as `farside.h` promises.
         "priority" => visitor.visit(Priority::with_priorities(MOST_PRIORITIES)),
+        Bimodal::NAME => visitor.visit(Bimodal::new()),
         Adaptive::NAME => visitor.visit(Adaptive::new()),
         "region" => visitor.visit(RegionSpecific::new()),
         "s3-fifo" => visitor.visit(S3Fifo::new()),

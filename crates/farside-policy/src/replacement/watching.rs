@@ -33,7 +33,7 @@ pub struct WatchingOptions {
 impl Default for WatchingOptions {
     /// An eighth is watched, as second chance does; a sixteenth came last.
     fn default() -> Self {
-        Self { watched: 8, fresh: 16 }
+        Self { watched: 8, fresh: 64 }
     }
 }
 

@@ -6,16 +6,14 @@ use farside_trace::PageId;
 
 use super::list::SlotPages;
 use super::page_index::PageIndex;
-use super::{
-    Arrival, Lirs, LirsOptions, ReplacementPolicy, SecondChance, Slot, Watching, WatchingOptions,
-};
-use duel::{DEMANDED, Duel};
+use super::{Arrival, Bimodal, ReplacementPolicy, SecondChance, Slot};
+use duel::{DEMANDED, Duel, FIRST, REST, SECOND};
 
 /// Pages beside one another that belong to the same group.
-const BLOCK: u64 = 16;
+const BLOCK: u64 = 64;
 
 /// Groups of blocks, one for each policy and the rest for the better one.
-const GROUPS: u64 = 16;
+const GROUPS: u64 = 32;
 
 /// Pages that go over to the policy that is in force whenever one comes.
 const STRIDE: usize = 16;
@@ -27,20 +25,20 @@ const ROUNDS: usize = 4;
 const LEAST_ROUND: usize = 256;
 
 /// Whose a page is: the sample of either policy, or the rest, which first one and then the other one has.
-const SAMPLES: [usize; 2] = [0, 1];
+const SAMPLES: [usize; 2] = [FIRST, SECOND];
 const RESTS: [usize; 2] = [2, 3];
 
 /// How many groups are the samples, and the rest.
 const EXPECTED: [usize; 3] = [1, 1, GROUPS as usize - 2];
 
 /// A sample has room for as many times its share.
-const ROOM: usize = 2;
+const ROOM: usize = 8;
 
-/// Second chance or LIRS, whichever lets fewer pages leave that come back.
+/// [`SecondChance`] or [`Bimodal`], whichever lets fewer pages leave that come back.
 ///
-/// A small part of all pages, by blocks that are chosen by chance, is always second chance's, and another one LIRS's, each
+/// A small part of all pages, by blocks that are chosen by chance, is always second chance's, and another one bimodal's, each
 /// with its share of memory. Where fewer pages come back, that policy is in force for all others. So nothing has to be
-/// traced to know what another policy would do: it is seen, at the price of a sixteenth of memory that does worse (set
+/// traced to know what another policy would do: it is seen, at the price of a 32nd of memory that does worse (set
 /// dueling: Qureshi and others, ISCA 2007, for caches of processors).
 ///
 /// When the other one takes over, pages pass to it little by little, in the order in which the first one would have given
@@ -68,7 +66,7 @@ impl Adaptive {
             pages: SlotPages::new(),
             index: PageIndex::new(),
             places: Vec::new(),
-            parts: [second_chance(), lirs(), second_chance(), lirs()],
+            parts: [second_chance(), bimodal(), second_chance(), bimodal()],
             touched: [0; 3],
             duel: Duel::default(),
             capacity: 0,
@@ -83,19 +81,18 @@ impl Adaptive {
 
     /// The part that has those pages that are in no sample.
     fn rest(&self) -> usize {
-        RESTS[self.duel.leader()]
+        RESTS[self.duel.in_force()]
     }
 
     /// The part that had them before, as long as it has some.
     fn former(&self) -> Option<usize> {
-        let former = RESTS[1 - self.duel.leader()];
+        let former = RESTS[1 - self.duel.in_force()];
         (!self.parts[former].is_empty()).then_some(former)
     }
 
     fn part_of(&self, page: PageId) -> usize {
         match group_of(page) {
-            0 => SAMPLES[0],
-            1 => SAMPLES[1],
+            sample @ (FIRST | SECOND) => sample,
             _ => self.rest(),
         }
     }
@@ -142,17 +139,16 @@ impl Adaptive {
 
     /// Takes note of an arrival.
     fn count(&mut self, page: PageId, arrival: Arrival) {
-        let group = group_of(page).min(2);
+        let group = group_of(page).min(REST);
         match arrival {
             Arrival::FirstTouch => self.touched[group] += 1,
-            Arrival::Demand if group < 2 => self.duel.returned(group, DEMANDED),
-            Arrival::Prefetch if group < 2 => self.duel.returned(group, 1.0),
-            Arrival::Demand | Arrival::Prefetch => {}
+            Arrival::Demand => self.duel.returned(group, DEMANDED),
+            Arrival::Prefetch => self.duel.returned(group, 1.0),
         }
         self.arrivals += 1;
         if self.arrivals >= (self.capacity / ROUNDS).max(LEAST_ROUND) {
             self.arrivals = 0;
-            let shares = SAMPLES.map(|sample| self.share(sample));
+            let shares = [FIRST, SECOND, REST].map(|group| self.share(group));
             // Whoever was in force before must have passed all pages on until it can be so again.
             if self.former().is_none() {
                 self.duel.end_round(shares);
@@ -195,10 +191,8 @@ fn second_chance() -> Box<dyn ReplacementPolicy> {
     Box::new(SecondChance::new())
 }
 
-fn lirs() -> Box<dyn ReplacementPolicy> {
-    let options = LirsOptions { most_ghosts: Some(1), ..LirsOptions::default() };
-    let lirs = Lirs::with_options("lirs", options);
-    Box::new(Watching::new("lirs", lirs, WatchingOptions::default()))
+fn bimodal() -> Box<dyn ReplacementPolicy> {
+    Box::new(Bimodal::new())
 }
 
 impl Default for Adaptive {
