@@ -7,7 +7,7 @@ use farside_trace::PageId;
 use super::list::SlotPages;
 use super::page_index::PageIndex;
 use super::{Arrival, Bimodal, ReplacementPolicy, SecondChance, Slot};
-use duel::{DEMANDED, Duel, FIRST, REST, SECOND};
+use duel::{DEMANDED, Duel, FIRST, REST, SECOND, Second};
 
 /// Pages beside one another that belong to the same group.
 const BLOCK: u64 = 64;
@@ -81,18 +81,21 @@ impl Adaptive {
 
     /// The part that has those pages that are in no sample.
     fn rest(&self) -> usize {
-        RESTS[self.duel.in_force()]
+        RESTS[usize::from(self.duel.second() == Second::InForce)]
     }
 
-    /// The part that had them before, as long as it has some.
+    /// A part that has pages which are not its own any more.
     fn former(&self) -> Option<usize> {
-        let former = RESTS[1 - self.duel.in_force()];
-        (!self.parts[former].is_empty()).then_some(former)
+        let former = RESTS[usize::from(self.duel.second() != Second::InForce)];
+        let is_out = matches!(self.duel.second(), Second::Out(_));
+        let formers = [Some(former), is_out.then_some(SECOND)].into_iter().flatten();
+        formers.into_iter().find(|part| !self.parts[*part].is_empty())
     }
 
     fn part_of(&self, page: PageId) -> usize {
         match group_of(page) {
-            sample @ (FIRST | SECOND) => sample,
+            FIRST => FIRST,
+            SECOND if !matches!(self.duel.second(), Second::Out(_)) => SECOND,
             _ => self.rest(),
         }
     }
@@ -149,7 +152,7 @@ impl Adaptive {
         if self.arrivals >= (self.capacity / ROUNDS).max(LEAST_ROUND) {
             self.arrivals = 0;
             let shares = [FIRST, SECOND, REST].map(|group| self.share(group));
-            // Whoever was in force before must have passed all pages on until it can be so again.
+            // Pages that are not where they belong tell nothing.
             if self.former().is_none() {
                 self.duel.end_round(shares);
             }
@@ -157,26 +160,37 @@ impl Adaptive {
         }
     }
 
+    /// The shares that the first policy's sample, the second's and the rest have of memory.
+    fn shares(&self) -> [f64; 3] {
+        let mut shares = [FIRST, SECOND, REST].map(|group| self.share(group));
+        if matches!(self.duel.second(), Second::Out(_)) {
+            shares[REST] += std::mem::take(&mut shares[SECOND]);
+        }
+        shares
+    }
+
     /// Tells each policy how much memory it has.
     fn set_shares(&mut self) {
-        let pages = |share: f64| (share * self.capacity as f64) as usize;
-        let samples = SAMPLES.map(|sample| pages(self.share(sample)).max(1));
-        let rest = self.capacity.saturating_sub(samples.iter().sum());
+        let shares = self.shares();
         for (part, policy) in self.parts.iter_mut().enumerate() {
-            policy.set_capacity(samples.get(part).copied().unwrap_or(rest));
+            let share = shares[part.min(REST)] * self.capacity as f64;
+            policy.set_capacity((share as usize).max(1));
         }
     }
 
     /// The part that has most beyond its share.
     fn giving(&self) -> usize {
-        let rest = self.former().unwrap_or(self.rest());
-        let of_rest = RESTS.iter().map(|part| self.parts[*part].len()).sum::<usize>();
-        let lens = [self.parts[0].len(), self.parts[1].len(), of_rest];
-        let over = |group: usize| lens[group] as f64 / self.share(group);
-        let groups = (0..3).filter(|group| lens[*group] > 0);
-        match groups.max_by(|a, b| over(*a).total_cmp(&over(*b))) {
-            Some(group) if group < 2 => group,
-            _ => rest,
+        let shares = self.shares();
+        let len = |part: usize| self.parts[part].len();
+        let rest = self.len() - len(FIRST) - len(SECOND);
+        let lens = [len(FIRST), len(SECOND), rest].map(|len| len as f64);
+        let over = |group: usize| lens[group] / shares[group].max(f64::MIN_POSITIVE);
+        // What is left of a sample that is none goes over, and does not leave for that.
+        let groups = (0..=REST).filter(|group| lens[*group] > 0.0 && shares[*group] > 0.0);
+        let most = groups.max_by(|a, b| over(*a).total_cmp(&over(*b)));
+        match most {
+            Some(sample) if sample < REST => sample,
+            _ => self.former().unwrap_or(self.rest()),
         }
     }
 }
