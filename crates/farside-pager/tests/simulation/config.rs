@@ -164,7 +164,7 @@ impl Config {
     pub fn drawn(r: &mut Random) -> Self {
         let region = r.pick(&[64, 64, 96, 128, 256, 1040]);
         Self {
-            policy: r.pick(&["fifo", "second-chance"]),
+            policy: r.pick(&["fifo", "second-chance", "adaptive", "bimodal", "lirs", "mru"]),
             prefetcher: r.pick(&[
                 "none",
                 "readahead",

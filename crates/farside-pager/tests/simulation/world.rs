@@ -88,7 +88,7 @@ fn build(
         area: arena.area(),
         area_positions: config.positions,
         table: PageTable::new(config.region).expect("there is memory for a page table"),
-        policy: replacement::by_name(config.policy).expect("the policy exists"),
+        policy: replacement::in_run(config.policy).expect("the policy exists"),
         prefetcher: choice.prefetcher(config.readahead),
         pointers: choice.pointers.filter(|_| config.follow > 0).map(|options| {
             let otherwise =

@@ -15,6 +15,9 @@ const BLOCK: u64 = 64;
 /// Groups of blocks, one for each policy and the rest for the better one.
 const GROUPS: u64 = 32;
 
+/// In less memory than so many pages, a sample would be a block or two, and tell nothing: all of it is the first policy's.
+const LEAST_CAPACITY: usize = 2048;
+
 /// Pages that go over to the policy that is in force whenever one comes.
 const STRIDE: usize = 16;
 
@@ -40,6 +43,8 @@ const ROOM: usize = 8;
 /// with its share of memory. Where fewer pages come back, that policy is in force for all others. So nothing has to be
 /// traced to know what another policy would do: it is seen, at the price of a 32nd of memory that does worse (set
 /// dueling: Qureshi and others, ISCA 2007, for caches of processors).
+///
+/// In small memory it is second chance.
 ///
 /// When the other one takes over, pages pass to it little by little, in the order in which the first one would have given
 /// them up, and that one goes on to choose what leaves until it has none.
@@ -93,11 +98,18 @@ impl Adaptive {
     }
 
     fn part_of(&self, page: PageId) -> usize {
-        match group_of(page) {
+        match self.group_of(page) {
             FIRST => FIRST,
             SECOND if !matches!(self.duel.second(), Second::Out(_)) => SECOND,
             _ => self.rest(),
         }
+    }
+
+    /// Whether the page is of one of the samples, or of the rest.
+    fn group_of(&self, page: PageId) -> usize {
+        let hash = (page.0 / BLOCK).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let group = ((hash >> 32) % GROUPS) as usize;
+        if self.capacity < LEAST_CAPACITY { REST } else { group.min(REST) }
     }
 
     /// The share that the sample of a policy, or the rest, has of all pages; more than nothing.
@@ -142,7 +154,7 @@ impl Adaptive {
 
     /// Takes note of an arrival.
     fn count(&mut self, page: PageId, arrival: Arrival) {
-        let group = group_of(page).min(REST);
+        let group = self.group_of(page);
         match arrival {
             Arrival::FirstTouch => self.touched[group] += 1,
             Arrival::Demand => self.duel.returned(group, DEMANDED),
@@ -193,12 +205,6 @@ impl Adaptive {
             _ => self.former().unwrap_or(self.rest()),
         }
     }
-}
-
-/// The group that a page belongs to, below [`GROUPS`].
-fn group_of(page: PageId) -> usize {
-    let hash = (page.0 / BLOCK).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    ((hash >> 32) % GROUPS) as usize
 }
 
 fn second_chance() -> Box<dyn ReplacementPolicy> {
