@@ -162,7 +162,7 @@ static uint64_t region(void) {
 
 /* Regions that change, too many of them, and such as cannot be meant, which change nothing. */
 static uint64_t regions(void) {
-    static const char *const refused[] = {"no such policy", "lirs", "a name that is longer than that of any policy"};
+    static const char *const refused[] = {"no such policy", "arc", "a name that is longer than that of any policy"};
     uint64_t sum = 0;
     /* Without Farside, nothing is refused. */
     int refusal = farside_begin ? -1 : 0;

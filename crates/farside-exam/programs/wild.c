@@ -102,7 +102,7 @@ static void list(uint64_t *state) {
 }
 
 static const char *any_policy(uint64_t *state) {
-    static const char *const names[] = {"fifo", "second-chance", "priority", "eden", "lirs", "", "\xff", 0};
+    static const char *const names[] = {"fifo", "second-chance", "priority", "eden", "lirs", "mru", "arc", "", "\xff", 0};
     return names[below(state, sizeof names / sizeof *names)];
 }
 
