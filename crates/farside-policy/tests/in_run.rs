@@ -261,3 +261,19 @@ fn what_came_last_is_not_given_up_even_by_mru() {
         assert!(victim.is_some_and(|victim| victim.0 + 32 <= page), "{victim:?} for {page}");
     }
 }
+
+#[test]
+fn a_loop_in_an_order_by_chance_is_found_out() {
+    let mut order: Vec<u64> = (0..20_000).collect();
+    let mut state = 1_u64;
+    for at in (1..order.len()).rev() {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        order.swap(at, (state >> 33) as usize % (at + 1));
+    }
+    let mut run = Run::new(Adaptive::new(), 16_384);
+    run.misses(0..20_000);
+    (0..5).for_each(|_| drop(run.misses(order.iter().copied())));
+    assert_eq!(run.policy.in_force(), "bimodal");
+    let misses = run.misses(order.iter().copied());
+    assert!(misses < 4500, "{misses}");
+}

@@ -172,5 +172,8 @@ fn the_table_of_tracking_has_all_its_rows() {
         3,
         "{rows:#?}"
     );
-    assert_eq!(rows.len(), 16, "{rows:#?}");
+    let goal = "at least 0.97x faster";
+    assert_eq!(count("run time with adaptive beside lru", "ms", goal), 15, "{rows:#?}");
+    assert_eq!(count("the best of these", "ms", "at least 5x faster"), 1, "{rows:#?}");
+    assert_eq!(rows.len(), 32, "{rows:#?}");
 }

@@ -54,6 +54,7 @@ pub struct Bimodal {
     lists: Lists<5>,
     /// By slot: whether the page was fetched ahead, and has not been seen to be used since.
     foreseen: Vec<bool>,
+    least_trial: usize,
     most_trial: usize,
     most_aged: usize,
     /// Pages that ended their trial unused since some of them stayed.
@@ -68,10 +69,16 @@ impl Bimodal {
 
     /// A policy without pages.
     pub fn new() -> Self {
+        Self::of_sample(1)
+    }
+
+    /// A policy without pages for a sample of one page in so many: fewer of its pages than of all are fetched together.
+    pub fn of_sample(one_in: usize) -> Self {
         Self {
             pages: SlotPages::new(),
             lists: Lists::new(),
             foreseen: Vec::new(),
+            least_trial: LEAST_TRIAL / one_in.max(1),
             most_trial: 0,
             most_aged: 0,
             failed: 0,
@@ -169,7 +176,7 @@ impl ReplacementPolicy for Bimodal {
         self.pages.reserve(pages);
         self.lists.reserve(pages);
         self.foreseen.reserve_exact(pages.saturating_sub(self.foreseen.len()));
-        self.most_trial = (pages / TRIAL).max(LEAST_TRIAL.min(pages / 4));
+        self.most_trial = (pages / TRIAL).max(self.least_trial.min(pages / 4));
         self.most_aged = (2 * STRETCH as usize).min(pages / AGED_SHARE);
     }
 

@@ -1,11 +1,12 @@
 //! `farside bench tracking`: what it costs to see in which order a program uses its pages (PATH, section 6.5), and how far
-//! the curve that comes of it is from the one that is known.
+//! the curve that comes of it is from the one that is known, and what is gained by adaptive replacement.
 //!
 //! Programs of the paper's kind run with half of their memory local, by turns with tracking and without. The curve is
 //! that of programs whose curve follows from what they do.
 
 mod build;
 mod orders;
+mod replacement;
 mod works;
 
 use std::path::{Path, PathBuf};
@@ -63,6 +64,8 @@ enum Section {
     Overhead,
     /// Curves beside those that are known.
     Curves,
+    /// Run times with adaptive replacement and with LRU.
+    Replacement,
 }
 
 /// A benchmark of tracking under way.
@@ -91,6 +94,7 @@ pub(crate) fn run(
         match section {
             Section::Overhead => bench.overheads(),
             Section::Curves => bench.curves(),
+            Section::Replacement => bench.replacement(),
         }
     }
     Ok(bench.rows)
@@ -110,7 +114,8 @@ impl Bench<'_> {
                     continue;
                 }
             };
-            match self.overhead(work, &name, &program) {
+            let options = [["--track", &self.args.track], ["--track", "off"]];
+            match self.by_turns(work, &name, &program, options) {
                 Ok([ours, partner]) => {
                     ratios.push(ours / partner);
                     let partner = Some(partner);
@@ -130,23 +135,29 @@ impl Bench<'_> {
         }
     }
 
-    /// Milliseconds with tracking and without, by turns.
-    fn overhead(&self, work: &Work, name: &str, program: &Program) -> Result<[f64; 2], Failure> {
+    /// Milliseconds with the first options and with the others, by turns.
+    fn by_turns(
+        &self,
+        work: &Work,
+        name: &str,
+        program: &Program,
+        options: [[&str; 2]; 2],
+    ) -> Result<[f64; 2], Failure> {
         self.progress.say(format!("{name}: a plain run"));
         let run = |place| program.run(place, self.shared, &self.scratch);
         let plain = run(Place::Plain)?;
         let local = self.share(program, &plain, work.local)?;
         let far = self.args.network.far();
-        let options =
-            |track: &str| ["--local", &local, "--far", &far, "--track", track].map(str::to_owned);
-        let (ours, partner) = (options(&self.args.track), options("off"));
+        let options = options.map(|[name, value]| {
+            ["--local", &local, "--far", &far, name, value].map(str::to_owned)
+        });
         let mut times = [Vec::new(), Vec::new()];
         for round in 0..self.shared.repetitions as usize {
             for turn in 0..2 {
                 // Who goes first changes from round to round.
                 let at = (round + turn) % 2;
                 self.progress.say(format!("{name}, round {}", round + 1));
-                let ran = run(Place::Far(if at == 0 { &ours } else { &partner }))?;
+                let ran = run(Place::Far(&options[at]))?;
                 same(&plain, &ran)?;
                 times[at].push(ran.wall.as_secs_f64() * 1e3);
             }

@@ -23,6 +23,22 @@ const fn work(
     Work { source, like, full, small, local: 50 }
 }
 
+/// More programs for replacement: what they go over does not fit.
+pub(super) const LOOPS: [Work; 3] = [
+    Work {
+        local: 80,
+        ..work("uses.c", "a loop", &["loop", "40000", "4000000"], &["loop", "4000", "80000"])
+    },
+    Work {
+        local: 80,
+        ..work("uses.c", "an order", &["mixed", "40000", "2000000"], &["mixed", "4000", "80000"])
+    },
+    Work {
+        local: 95,
+        ..work("uses.c", "an order", &["mixed", "40000", "2000000"], &["mixed", "4000", "80000"])
+    },
+];
+
 /// Those of the study of PATH, and three more of other kinds.
 pub(super) const WORKS: [Work; 12] = [
     work("fft.c", "FFT", &["22", "1"], &["16", "1"]),

@@ -71,7 +71,7 @@ impl Adaptive {
             pages: SlotPages::new(),
             index: PageIndex::new(),
             places: Vec::new(),
-            parts: [second_chance(), bimodal(), second_chance(), bimodal()],
+            parts: [second_chance(), bimodal(GROUPS as usize), second_chance(), bimodal(1)],
             touched: [0; 3],
             duel: Duel::default(),
             capacity: 0,
@@ -211,8 +211,8 @@ fn second_chance() -> Box<dyn ReplacementPolicy> {
     Box::new(SecondChance::new())
 }
 
-fn bimodal() -> Box<dyn ReplacementPolicy> {
-    Box::new(Bimodal::new())
+fn bimodal(one_in: usize) -> Box<dyn ReplacementPolicy> {
+    Box::new(Bimodal::of_sample(one_in))
 }
 
 impl Default for Adaptive {

@@ -1,6 +1,7 @@
 /* Uses pages in an order of which it is known how many misses there are with each size of memory.
  *
  * loop    again and again from the first to the last
+ * mixed   again and again in one order by chance
  * chance  by chance, each as likely as any other
  * two     a quarter three times, then the rest
  *
@@ -28,6 +29,20 @@ static uint64_t chance(void)
     return state >> 11;
 }
 
+/* An order by chance in which each comes once. */
+static size_t *mixed(size_t pages)
+{
+    size_t *order = malloc(pages * sizeof *order);
+    if (!order)
+        exit(1);
+    for (size_t at = 0; at < pages; at++) {
+        size_t with = chance() % (at + 1);
+        order[at] = order[with];
+        order[with] = at;
+    }
+    return order;
+}
+
 int main(int count, char **values)
 {
     if (count != 4)
@@ -39,10 +54,14 @@ int main(int count, char **values)
     for (size_t page = 0; page < pages; page++)
         for (size_t at = 0; at < PAGE; at += 8)
             *(uint64_t *)(memory + page * PAGE + at) = chance();
+    size_t *order = strcmp(values[1], "mixed") ? NULL : mixed(pages);
     for (size_t done = 0; done < uses;) {
         if (!strcmp(values[1], "chance")) {
             use(chance() % pages);
             done++;
+        } else if (order) {
+            for (size_t at = 0; at < pages; at++, done++)
+                use(order[at]);
         } else if (!strcmp(values[1], "loop")) {
             for (size_t page = 0; page < pages; page++, done++)
                 use(page);
