@@ -66,6 +66,7 @@ lld-22	/usr/lib/llvm-22/bin/lld	links what is optimized as a whole
 llvm-22-dev	/usr/lib/llvm-22/lib/cmake/llvm/LLVMConfig.cmake	what the compiler is made of
 libmlir-22-dev	/usr/lib/llvm-22/lib/cmake/mlir/MLIRConfig.cmake	what the compiler is made of
 mlir-22-tools	/usr/lib/llvm-22/bin/mlir-tblgen	makes its dialects
+libtomlplusplus-dev	/usr/include/toml++/toml.h	reads section files
 llvm-22-tools	/usr/lib/llvm-22/bin/FileCheck	checks what it makes
 python3	python3	runs its tests"
 

@@ -29,3 +29,18 @@ config.substitutions.append(
         + " %t.d -ffarside-passes=farside-structure,farside-unstructure",
     )
 )
+
+# The run-time half, if it is built: programs with sections then also run on far memory.
+farside = os.environ.get("FARSIDE_BIN") or next(
+    (
+        path
+        for profile in ("tested", "release", "debug")
+        if os.path.exists(path := os.path.join(os.path.dirname(build), profile, "farside"))
+    ),
+    "",
+)
+if not farside:
+    lit_config.note("no farside is built: programs with sections are run in plain memory only")
+config.substitutions.append(
+    ("%remote", os.path.join(config.test_source_root, "remote-same") + " %t.d '" + farside + "'")
+)

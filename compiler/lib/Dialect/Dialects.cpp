@@ -1,6 +1,7 @@
 #include "Farside/Dialect/Dialects.h"
 
 #include "Farside/Dialect/Flow/Flow.h"
+#include "Farside/Dialect/Rmem/Rmem.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
@@ -11,7 +12,7 @@
 namespace farside {
 
 void registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<flow::FlowDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::DLTIDialect,
+  registry.insert<flow::FlowDialect, rmem::RmemDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::DLTIDialect,
                   mlir::LLVM::LLVMDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
 }
 

@@ -84,26 +84,30 @@ Exchange exchange(Arrival arrival) {
   return {arrival, kept};
 }
 
-/// Takes the new body if it is valid, and the one that was kept if not; then the reason is returned.
-std::string settle(const Exchange &exchange) {
-  auto [fresh, original] = exchange.arrival;
+/// Why the new body is not valid; empty if it is.
+std::string whyInvalid(const Exchange &exchange) {
   std::string reason;
   raw_string_ostream stream(reason);
-  if (verifyFunction(*original, &stream)) {
+  if (!verifyFunction(*exchange.arrival.original, &stream))
+    reason.clear();
+  return reason;
+}
+
+/// Keeps the new body, or the one that was kept meanwhile.
+void settle(const Exchange &exchange, bool isValid) {
+  auto [fresh, original] = exchange.arrival;
+  if (!isValid) {
     fresh->splice(fresh->begin(), original);
     original->splice(original->begin(), exchange.kept);
     fresh->deleteBody();
-  } else {
-    reason.clear();
   }
   exchange.kept->eraseFromParent();
-  return reason;
 }
 
 } // namespace
 
 Adopted adoptBodies(Module &module, Module &fresh, const StringMap<GlobalValue *> &originals, const Numbers &numbers,
-                    Restoring restoring) {
+                    Restoring restoring, bool together) {
   Adopted adopted;
   OriginalTypes types(module);
   GlobalNumberState globals;
@@ -123,11 +127,16 @@ Adopted adoptBodies(Module &module, Module &fresh, const StringMap<GlobalValue *
       exchanges.push_back(exchange(arrival));
     }
   // Only now does nothing of the module have users elsewhere.
-  for (const Exchange &each : exchanges) {
-    std::string reason = settle(each);
-    if (reason.empty())
+  SmallVector<std::string> reasons;
+  for (const Exchange &each : exchanges)
+    reasons.push_back(whyInvalid(each));
+  bool all = all_of(reasons, [](const std::string &reason) { return reason.empty(); });
+  for (auto [each, reason] : zip(exchanges, reasons)) {
+    bool isValid = together ? all : reason.empty();
+    settle(each, isValid);
+    if (isValid)
       adopted.changed.push_back(each.arrival.original);
-    else
+    else if (!reason.empty())
       adopted.refused.push_back({each.arrival.original, std::move(reason)});
   }
   return adopted;

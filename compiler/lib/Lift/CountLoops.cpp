@@ -68,8 +68,35 @@ bool endsAtBound(const Counting &counting, LLVM::AddOp next) {
   }
 }
 
+/// Whether anything in a loop is of the dialect rmem.
+bool usesSections(scf::WhileOp loop) {
+  WalkResult result = loop.getBefore().walk([](Operation *op) {
+    return op->getName().getDialectNamespace() == "rmem" ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// The opposite of a comparison that ends a loop.
+LLVM::ICmpPredicate opposite(LLVM::ICmpPredicate predicate) {
+  switch (predicate) {
+  case LLVM::ICmpPredicate::eq:
+    return LLVM::ICmpPredicate::ne;
+  case LLVM::ICmpPredicate::sge:
+    return LLVM::ICmpPredicate::slt;
+  case LLVM::ICmpPredicate::uge:
+    return LLVM::ICmpPredicate::ult;
+  default:
+    // None that counts.
+    return LLVM::ICmpPredicate::eq;
+  }
+}
+
 std::optional<Counting> countingOf(scf::WhileOp loop) {
-  auto compare = loop.getConditionOp().getCondition().getDefiningOp<LLVM::ICmpOp>();
+  Value condition = loop.getConditionOp().getCondition();
+  auto inverted = condition.getDefiningOp<arith::XOrIOp>();
+  if (inverted && (!matchPattern(inverted.getRhs(), m_One()) || !usesSections(loop)))
+    return std::nullopt;
+  auto compare = (inverted ? inverted.getLhs() : condition).getDefiningOp<LLVM::ICmpOp>();
   auto next = compare ? compare.getLhs().getDefiningOp<LLVM::AddOp>() : nullptr;
   if (!onlyHandsOn(loop) || !next || !isOutside(loop, compare.getRhs()))
     return std::nullopt;
@@ -80,7 +107,7 @@ std::optional<Counting> countingOf(scf::WhileOp loop) {
     return std::nullopt;
   counting.index = *index;
   counting.bound = compare.getRhs();
-  counting.predicate = compare.getPredicate();
+  counting.predicate = inverted ? opposite(compare.getPredicate()) : compare.getPredicate();
   return endsAtBound(counting, next) ? std::optional(counting) : std::nullopt;
 }
 

@@ -1,13 +1,18 @@
 // What clang loads: a pass between simplification and the optimizations that are for the machine.
 
+#include "Farside/Convert/Passes.h"
 #include "Farside/Lift/Passes.h"
 #include "Farside/Plugin/Trip.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/IPO/Internalize.h"
 
 using namespace llvm;
 
@@ -15,6 +20,21 @@ namespace {
 
 cl::opt<bool> remarks("farside-remarks", cl::desc("Say which functions stay as clang made them, and why"));
 cl::opt<std::string> passes("farside-passes", cl::desc("Passes of farside-opt to run on the program"));
+
+cl::opt<std::string> sections("farside-sections", cl::desc("The section file"));
+cl::opt<std::string> support("farside-support", cl::desc("What converted programs need of sections, as bitcode"));
+cl::opt<bool> whole("farside-whole-program", cl::desc("What is compiled is all of the program"));
+
+/// The section file. farside-cc has read it and found nothing wrong with it.
+const farside::SectionFile &sectionFile() {
+  static const farside::SectionFile file = farside::readSectionFile(sections);
+  return file;
+}
+
+void fail(Module &module, const farside::SectionFileError &error) {
+  errs() << sectionFile().show(error) << '\n';
+  module.getContext().emitError("the section file does not fit the program");
+}
 
 void remark(const Module &module, const farside::Trip::Stayed &stayed) {
   errs() << module.getSourceFileName();
@@ -29,15 +49,52 @@ void remark(const Module &module, const farside::Trip::Stayed &stayed) {
   errs() << " stays as clang made it: " << stayed.reason << " [-Rfarside]\n";
 }
 
+void remark(const farside::Plan::Site &site) {
+  StringRef section = sectionFile().sections[site.section].name;
+  errs() << site.place << ": remark: what is allocated here ";
+  if (site.stays.empty()) {
+    errs() << "goes to the section '" << section << "' [-Rfarside]\n";
+    return;
+  }
+  errs() << "does not go to the section '" << section << "': " << site.stays;
+  if (!site.because.empty())
+    errs() << " (" << site.because << ')';
+  errs() << " [-Rfarside]\n";
+}
+
+/// Comes before everything else: what the source says is not changed yet.
+class SitesPass : public PassInfoMixin<SitesPass> {
+public:
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    std::vector<farside::SectionFileError> errors = sectionFile().errors;
+    if (errors.empty())
+      farside::markSites(module, sectionFile(), errors);
+    for (const auto &error : errors)
+      fail(module, error);
+    if (whole)
+      internalizeModule(module, [](const GlobalValue &value) { return value.getName() == "main"; });
+    return whole ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+
+  static bool isRequired() { return true; }
+};
+
 class FarsidePass : public PassInfoMixin<FarsidePass> {
 public:
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses) {
     auto &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
     // What is known of functions holds on to their instructions, which may be gone afterwards.
     functions.clear();
-    farside::Trip trip(module, passes);
+    farside::Trip trip = makeTrip(module);
     trip.run();
+    if (!trip.broken.empty())
+      module.getContext().emitError(trip.broken);
     if (remarks) {
+      for (const auto &site : trip.plan.sites)
+        remark(site);
+      if (trip.plan.elsewhere && sectionFile().threads < 0)
+        errs() << module.getSourceFileName() << ": remark: several threads may use sections, which makes each access "
+               << "dearer: '" << trip.plan.elsewhere->getName() << "' may be called from elsewhere [-Rfarside]\n";
       for (const auto &stayed : trip.stayed)
         remark(module, stayed);
       errs() << module.getSourceFileName() << ": remark: " << trip.same << " functions came back the very same, "
@@ -47,11 +104,26 @@ public:
   }
 
   static bool isRequired() { return true; }
+
+private:
+  farside::Trip makeTrip(Module &module) {
+    if (sections.empty() || !sectionFile().errors.empty())
+      return farside::Trip(module, passes);
+    static const auto bitcode = MemoryBuffer::getFile(support);
+    if (!bitcode) {
+      module.getContext().emitError("cannot read " + support + ": " + bitcode.getError().message());
+      return farside::Trip(module, passes);
+    }
+    static const farside::Conversion conversion{sectionFile(), **bitcode};
+    return farside::Trip(module, passes, conversion);
+  }
 };
 
 /// Tidies up what passes leave behind, as clang does with what it makes of the source.
 void addTidying(PassBuilder &builder, ModulePassManager &manager, OptimizationLevel level) {
-  if (passes.empty() || level == OptimizationLevel::O0)
+  if (!sections.empty())
+    manager.addPass(AlwaysInlinerPass());
+  if ((passes.empty() && sections.empty()) || level == OptimizationLevel::O0)
     return;
   auto tidying = builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None);
   manager.addPass(createModuleToFunctionPassAdaptor(std::move(tidying)));
@@ -59,10 +131,15 @@ void addTidying(PassBuilder &builder, ModulePassManager &manager, OptimizationLe
 
 void registerPasses(PassBuilder &builder) {
   static const bool once = [] {
+    farside::registerConvertPasses();
     farside::registerLiftPasses();
     return true;
   }();
   (void)once;
+  builder.registerPipelineStartEPCallback([](ModulePassManager &manager, OptimizationLevel) {
+    if (!sections.empty())
+      manager.addPass(SitesPass());
+  });
   builder.registerOptimizerEarlyEPCallback(
       [&builder](ModulePassManager &manager, OptimizationLevel level, ThinOrFullLTOPhase) {
         manager.addPass(FarsidePass());

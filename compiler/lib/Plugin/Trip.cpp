@@ -1,12 +1,16 @@
 #include "Farside/Plugin/Trip.h"
 
+#include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Dialects.h"
+#include "Farside/Dialect/Rmem/Rmem.h"
 #include "Farside/Export/Adopt.h"
 #include "Farside/Export/Export.h"
 #include "Farside/Import/Copy.h"
 #include "Farside/Import/Import.h"
 #include "Farside/Import/Listening.h"
 #include "Farside/Import/Suits.h"
+#include "Farside/Remote/Support.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -48,31 +52,104 @@ Function *functionOf(const Numbers &numbers, unsigned number) {
 
 Trip::Trip(Module &module, StringRef passes) : module(module), passes(passes) {}
 
+Trip::Trip(Module &module, StringRef passes, const Conversion &conversion)
+    : module(module), passes(passes), conversion(&conversion) {}
+
 void Trip::run() {
+  planConversion();
   chooseBodies();
   for (unsigned attempts = 0; attempts < mostAttempts && !going.empty(); ++attempts)
     if (attempt())
       return;
+  plan.giveUp("MLIR fails on too many functions");
 }
 
+void Trip::planConversion() {
+  if (!conversion)
+    return;
+  plan = planRemote(module, conversion->file, [&](const Function &function) -> std::optional<std::string> {
+    if (auto found = failed.find(&function); found != failed.end())
+      return found->second;
+    return whyItStays(function);
+  });
+  forgetUntrue(module, plan);
+}
+
+/// If there is something to convert, only bodies in which it is go.
 void Trip::chooseBodies() {
+  going.clear();
   for (Function &function : module) {
     if (function.isDeclaration())
       continue;
-    if (auto reason = whyItStays(function))
+    if (isConverting()) {
+      if (plan.functions.contains(&function))
+        going.insert(&function);
+    } else if (auto reason = whyItStays(function)) {
       stayed.push_back({&function, std::move(*reason)});
-    else
+    } else {
       going.insert(&function);
+    }
   }
 }
 
 /// Leaves out the function that MLIR failed on, or all if it is not known.
 void Trip::blame(const Trouble &trouble, Function *function, StringRef step) {
-  stayed.push_back({function, (step + ": " + trouble.message).str()});
+  std::string reason = (step + ": " + trouble.message).str();
+  if (isConverting()) {
+    // Not one access may be left out: what is allocated for it stays, too.
+    bool isNew = function && failed.try_emplace(function, reason).second;
+    if (isNew)
+      planConversion();
+    else
+      plan.giveUp(reason);
+    chooseBodies();
+    return;
+  }
+  stayed.push_back({function, reason});
   if (function)
     going.erase(function);
   else
     going.clear();
+}
+
+/// Enters sections into the program, and marks what is to work on them.
+bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble) const {
+  auto builder = mlir::OpBuilder::atBlockBegin(program.getBody());
+  auto symbol = [](const SectionSpec &section) { return symbolPrefix.str() + section.name; };
+  for (const SectionSpec &section : conversion->file.sections)
+    rmem::SectionOp::create(builder, program.getLoc(), symbol(section), section.capacity, section.line, section.ways,
+                            section.ahead);
+  auto mark = [&](mlir::Operation *op, StringRef attribute, std::optional<unsigned> section) {
+    if (section)
+      op->setAttr(attribute, mlir::FlatSymbolRefAttr::get(op->getContext(), symbol(conversion->file.sections[*section])));
+  };
+  unsigned marked = 0;
+  program.walk([&](mlir::Operation *op) {
+    if (!mlir::isa<mlir::LLVM::LoadOp, mlir::LLVM::StoreOp, mlir::LLVM::CallOp, mlir::LLVM::MemcpyOp,
+                   mlir::LLVM::MemmoveOp, mlir::LLVM::MemsetOp>(op))
+      return;
+    auto access = plan.accesses.find(numbers.instruction(numberAt(op->getLoc())));
+    if (access == plan.accesses.end())
+      return;
+    mark(op, inSection, access->second.section);
+    mark(op, fromSection, access->second.from);
+    ++marked;
+  });
+  if (marked != plan.accesses.size())
+    trouble.message = "not all accesses came to MLIR";
+  return marked == plan.accesses.size();
+}
+
+/// Whether several threads may use sections.
+bool Trip::isShared() const {
+  return conversion->file.threads < 0 ? plan.elsewhere != nullptr : conversion->file.threads;
+}
+
+std::string Trip::passesToRun() const {
+  std::string all = isConverting() ? farside::conversion.str() : "";
+  if (!all.empty() && !passes.empty())
+    all += ",";
+  return all + passes.str();
 }
 
 /// Whether it succeeded; if not, some bodies are left out of the next attempt.
@@ -88,7 +165,12 @@ bool Trip::attempt() {
     blame(trouble, functionOf(copy.numbers, trouble.number), "MLIR cannot import it");
     return false;
   }
-  if (!passes.empty() && !runPasses(*program, passes, trouble)) {
+  if (isConverting() && !markAccesses(*program, copy.numbers, trouble)) {
+    blame(trouble, nullptr, "it cannot be converted");
+    return false;
+  }
+  std::string toRun = passesToRun();
+  if (!toRun.empty() && !runPasses(*program, toRun, trouble)) {
     blame(trouble, functionOf(copy.numbers, trouble.number), "a pass failed");
     return false;
   }
@@ -97,12 +179,19 @@ bool Trip::attempt() {
     blame(trouble, functionOf(copy.numbers, trouble.number), "MLIR cannot export it");
     return false;
   }
-  auto restoring = passes.empty() ? Restoring::everything : Restoring::operations;
-  Adopted adopted = adoptBodies(module, *fresh, copy.originals, copy.numbers, restoring);
+  auto restoring = toRun.empty() ? Restoring::everything : Restoring::operations;
+  Adopted adopted = adoptBodies(module, *fresh, copy.originals, copy.numbers, restoring, isConverting());
+  if (isConverting() && !adopted.refused.empty()) {
+    trouble.message = adopted.refused.front().reason;
+    blame(trouble, adopted.refused.front().function, "what came back is not valid");
+    return false;
+  }
   same = adopted.same;
   changed = std::move(adopted.changed);
   for (auto &[function, reason] : adopted.refused)
     stayed.push_back({function, "what came back is not valid: " + reason});
+  if (isConverting())
+    broken = addSupport(module, conversion->file, isShared(), conversion->bitcode);
   return true;
 }
 

@@ -68,3 +68,21 @@ llvm.func @moving_bound(%bound: !llvm.ptr) {
   llvm.return
 }
 llvm.func @used(i32)
+
+// It ends when the count is reached, as clang puts it; where there are sections to gain by it.
+rmem.section @numbers capacity 65536 line 4096 ways 1 ahead 8
+// CHECK-LABEL: llvm.func @ends_when_equal
+// CHECK: scf.for unsigned
+llvm.func @ends_when_equal(%array: !llvm.ptr, %count: i64) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero : i64)
+^loop(%i: i64):
+  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  rmem.store @numbers, %i, %at align 8 : i64
+  %next = llvm.add %i, %one : i64
+  %done = llvm.icmp "eq" %next, %count : i64
+  llvm.cond_br %done, ^end, ^loop(%next : i64)
+^end:
+  llvm.return
+}

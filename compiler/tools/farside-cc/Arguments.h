@@ -14,13 +14,18 @@ struct Arguments {
   bool plain = false;
   /// -ffarside-passes=: passes of farside-opt to run on the program.
   std::string passes;
+  /// -fsections=: the section file.
+  std::string sections;
+  /// -ffarside-whole-program: what is compiled is all of the program.
+  bool whole = false;
 };
 
 /// Sorts the arguments of a command line.
 Arguments sortArguments(const std::vector<std::string> &given);
 
-/// The command line that clang gets. `plugin` is what it is to load.
+/// The command line that clang gets. `plugin` is what it is to load, and `support` what that links into
+/// programs with sections.
 std::vector<std::string> clangCommand(const Arguments &arguments, const std::string &clang, const std::string &plugin,
-                                      bool cplusplus);
+                                      const std::string &support, bool cplusplus);
 
 #endif

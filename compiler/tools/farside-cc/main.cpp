@@ -2,6 +2,7 @@
 // knows is clang's; this adds what makes it load the plugin.
 
 #include "Arguments.h"
+#include "Farside/Sections/SectionFile.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -15,6 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int cannotStart = 127;
+constexpr int badInput = 1;
 
 /// Where `make install` and the build put the plugin, seen from this program.
 fs::path pluginBeside(const fs::path &program) {
@@ -29,6 +31,16 @@ int fail(const std::string &what, const std::string &remedy) {
 bool namedForCplusplus(const char *name) {
   std::string base = fs::path(name).filename();
   return base.ends_with("++");
+}
+
+/// Tells what is wrong with the section file once, before clang reads a source; false if anything is.
+bool checkSections(const Arguments &arguments) {
+  if (arguments.sections.empty() || arguments.plain)
+    return true;
+  farside::SectionFile file = farside::readSectionFile(arguments.sections);
+  for (const auto &error : file.errors)
+    std::fprintf(stderr, "%s\n", file.show(error).c_str());
+  return file.errors.empty();
 }
 
 int become(const std::vector<std::string> &command) {
@@ -51,6 +63,9 @@ int main(int count, char **given) {
   fs::path plugin = pluginBeside(program);
   if (!arguments.plain && !fs::exists(plugin, error))
     return fail("no " + plugin.string(), "build or install it with farside-cc: make compiler");
+  if (!checkSections(arguments))
+    return badInput;
+  fs::path support = plugin.parent_path() / "farside-sections.bc";
   bool cplusplus = count > 0 && namedForCplusplus(given[0]);
-  return become(clangCommand(arguments, FARSIDE_CLANG, plugin.string(), cplusplus));
+  return become(clangCommand(arguments, FARSIDE_CLANG, plugin.string(), support.string(), cplusplus));
 }

@@ -1,5 +1,6 @@
 // farside-opt: reads a program as MLIR, runs passes on it, and prints it.
 
+#include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Dialects.h"
 #include "Farside/Lift/Passes.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -9,6 +10,7 @@
 int main(int count, char **arguments) {
   mlir::DialectRegistry registry;
   farside::registerDialects(registry);
+  farside::registerConvertPasses();
   farside::registerLiftPasses();
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(count, arguments, "Farside's compiler\n", registry));

@@ -28,9 +28,10 @@ struct Adopted {
 };
 
 /// Puts the bodies of `fresh` in the place of those in `module`, and adds what is new. All else in the module stays as it
-/// is. `originals` tells what in the module is meant by names in `fresh`.
+/// is. `originals` tells what in the module is meant by names in `fresh`. If the bodies make sense only `together`, either
+/// all of them are taken or none.
 Adopted adoptBodies(llvm::Module &module, llvm::Module &fresh, const llvm::StringMap<llvm::GlobalValue *> &originals,
-                    const Numbers &numbers, Restoring restoring);
+                    const Numbers &numbers, Restoring restoring, bool together);
 
 } // namespace farside
 

@@ -1,6 +1,7 @@
 #ifndef FARSIDE_PLUGIN_TRIP_H
 #define FARSIDE_PLUGIN_TRIP_H
 
+#include "Farside/Remote/Plan.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringRef.h"
@@ -8,12 +9,23 @@
 
 namespace llvm {
 class Function;
+class MemoryBuffer;
 class Module;
 } // namespace llvm
+namespace mlir {
+class ModuleOp;
+}
 
 namespace farside {
 
+class Numbers;
 struct Trouble;
+
+/// What a program is converted by: the section file, and the bitcode of compiler/runtime/sections.c.
+struct Conversion {
+  const SectionFile &file;
+  const llvm::MemoryBuffer &bitcode;
+};
 
 /// The way of a module's function bodies to MLIR, through passes there, and back. Whatever fails on the way leaves the
 /// bodies concerned as they were.
@@ -27,6 +39,8 @@ public:
 
   /// `passes` is a pipeline of MLIR passes, as farside-opt takes it; it may be empty.
   Trip(llvm::Module &module, llvm::StringRef passes);
+  /// The same, and what the section file names goes to sections as far as that is possible.
+  Trip(llvm::Module &module, llvm::StringRef passes, const Conversion &conversion);
 
   void run();
 
@@ -35,14 +49,26 @@ public:
   llvm::SmallVector<Stayed> stayed;
   /// Bodies that came back the very same.
   unsigned same = 0;
+  /// What became of the sites that the section file names.
+  Plan plan;
+  /// What makes it impossible to go on; the module is of no use then.
+  std::string broken;
 
 private:
+  void planConversion();
   void chooseBodies();
   bool attempt();
+  bool markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble) const;
+  std::string passesToRun() const;
+  bool isShared() const;
+  bool isConverting() const { return !plan.accesses.empty(); }
   void blame(const Trouble &trouble, llvm::Function *function, llvm::StringRef step);
 
   llvm::Module &module;
   llvm::StringRef passes;
+  const Conversion *conversion = nullptr;
+  /// Functions that MLIR failed on when they were converted.
+  llvm::DenseMap<const llvm::Function *, std::string> failed;
   llvm::SmallPtrSet<const llvm::Function *, 16> going;
 };
 

@@ -1,0 +1,26 @@
+#ifndef FARSIDE_CONVERT_PASSES_H
+#define FARSIDE_CONVERT_PASSES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace farside {
+
+/// The attributes that tell `farside-to-remote` what to convert; see Passes.td.
+inline constexpr llvm::StringLiteral inSection = "rmem.in";
+inline constexpr llvm::StringLiteral fromSection = "rmem.from";
+
+/// What the names of a program's sections begin with, so that they are no names of anything else.
+inline constexpr llvm::StringLiteral symbolPrefix = "rmem.section.";
+/// The name that a program knows a section by.
+inline constexpr llvm::StringLiteral sectionPrefix = "farside.section.";
+
+/// What is done to a program that has sections, in passes of farside-opt.
+inline constexpr llvm::StringLiteral conversion =
+    "farside-to-remote,farside-structure,farside-hold-lines,farside-unstructure,farside-lower-remote";
+
+/// Enters the passes that make programs use sections.
+void registerConvertPasses();
+
+} // namespace farside
+
+#endif

@@ -1,0 +1,34 @@
+#ifndef FARSIDE_CONVERT_PASSES
+#define FARSIDE_CONVERT_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ToRemote : Pass<"farside-to-remote", "mlir::ModuleOp"> {
+  let summary = "Turn marked operations into those of rmem";
+  let description = [{
+    What may come to remote memory has the attribute `rmem.in`, which names the section: allocations, loads, stores,
+    calls of `free` and `realloc`, and the intrinsics that copy and fill. Of the latter, `rmem.from` names the section of
+    what is read. What cannot be turned is an error: the program would be wrong.
+  }];
+  let dependentDialects = ["::farside::rmem::RmemDialect", "mlir::LLVM::LLVMDialect"];
+}
+
+def HoldLines : Pass<"farside-hold-lines", "mlir::ModuleOp"> {
+  let summary = "Look lines up once in loops that go through them";
+  let description = [{
+    An innermost `scf.for` that in each of its turns loads or stores what is a constant distance from the last is cut into
+    loops over as many turns as all of its lines last. Lines are held meanwhile, so that what is in them is loaded and
+    stored as plain memory, and lines that the loop comes to are sent for. Where elements lie across the end of a line, or
+    lines cannot be held, a turn is done by lookups.
+  }];
+  let dependentDialects = ["::farside::rmem::RmemDialect", "mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect",
+                           "mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"held", "loops-held", "Loops that hold lines">];
+}
+
+def LowerRemote : Pass<"farside-lower-remote", "mlir::ModuleOp"> {
+  let summary = "Turn operations of rmem into calls of what compiled programs bring along";
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+}
+
+#endif

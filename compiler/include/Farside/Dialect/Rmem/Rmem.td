@@ -1,0 +1,168 @@
+#ifndef FARSIDE_DIALECT_RMEM
+#define FARSIDE_DIALECT_RMEM
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Rmem_Dialect : Dialect {
+  let name = "rmem";
+  let cppNamespace = "::farside::rmem";
+  let summary = "Memory in sections";
+  let description = [{
+    A remote pointer is a number, the section in the top 8 bits and the place in it below, so that it is an `!llvm.ptr`
+    as any other: it is added to, compared, stored and passed on by the operations of the LLVM dialect. What this
+    dialect has is what differs: allocating, and coming to what is pointed to.
+
+    Every operation also takes plain pointers, and then does what the one of the LLVM dialect does. The section is that
+    of the pointers that are remote. Operations are lowered by `farside-lower-remote` to calls of
+    compiler/runtime/sections.c.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+/// A pointer as the program has them, remote or plain.
+def Rmem_Pointer
+    : Type<CPred<"::llvm::isa<::mlir::LLVM::LLVMPointerType>($_self) && "
+                 "::llvm::cast<::mlir::LLVM::LLVMPointerType>($_self).getAddressSpace() == 0">,
+           "pointer", "::mlir::LLVM::LLVMPointerType">,
+      BuildableType<"::mlir::LLVM::LLVMPointerType::get($_builder.getContext())">;
+
+class Rmem_Op<string mnemonic, list<Trait> traits = []> : Op<Rmem_Dialect, mnemonic, traits>;
+
+/// An operation that works on pointers of one section.
+class Rmem_InSection<string mnemonic> : Rmem_Op<mnemonic, [DeclareOpInterfaceMethods<SymbolUserOpInterface>]>;
+
+def Rmem_SectionOp : Rmem_Op<"section", [Symbol]> {
+  let summary = "A section of the program";
+  let description = [{
+    Its bytes of local memory, the bytes of a line, the lines of a set (1: direct; 0: all), and how many lines loops send
+    for beforehand.
+
+    ```mlir
+    rmem.section @nodes capacity 67108864 line 128 ways 2 ahead 8
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$capacity, I64Attr:$line, I32Attr:$ways, I64Attr:$ahead);
+  let assemblyFormat = [{
+    $sym_name `capacity` $capacity `line` $line `ways` $ways `ahead` $ahead attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Rmem_AllocOp : Rmem_InSection<"alloc"> {
+  let summary = "malloc() in a section";
+  let arguments = (ins FlatSymbolRefAttr:$section, I64:$size);
+  let results = (outs Rmem_Pointer:$pointer);
+  let assemblyFormat = "$section `,` $size attr-dict";
+}
+
+def Rmem_AllocZeroedOp : Rmem_InSection<"alloc_zeroed"> {
+  let summary = "calloc() in a section";
+  let arguments = (ins FlatSymbolRefAttr:$section, I64:$count, I64:$each);
+  let results = (outs Rmem_Pointer:$pointer);
+  let assemblyFormat = "$section `,` $count `,` $each attr-dict";
+}
+
+def Rmem_ReallocOp : Rmem_InSection<"realloc"> {
+  let summary = "realloc() of a pointer that may be of a section, which the result is of, too";
+  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$old, I64:$size);
+  let results = (outs Rmem_Pointer:$pointer);
+  let assemblyFormat = "$section `,` $old `,` $size attr-dict";
+}
+
+def Rmem_ReleaseOp : Rmem_InSection<"release"> {
+  let summary = "Free what is in a section";
+  let description = [{
+    What is not comes back and is for the program's own `free`; else a null pointer does, of which `free` makes nothing.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer);
+  let results = (outs Rmem_Pointer:$plain);
+  let assemblyFormat = "$section `,` $pointer attr-dict";
+}
+
+def Rmem_LoadOp : Rmem_InSection<"load"> {
+  let summary = "Load a value";
+  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer, I64Attr:$alignment);
+  let results = (outs AnyType:$value);
+  let assemblyFormat = "$section `,` $pointer `align` $alignment attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def Rmem_StoreOp : Rmem_InSection<"store"> {
+  let summary = "Store a value";
+  let arguments = (ins FlatSymbolRefAttr:$section, AnyType:$value, Rmem_Pointer:$pointer, I64Attr:$alignment);
+  let assemblyFormat = [{
+    $section `,` $value `,` $pointer `align` $alignment attr-dict `:` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
+def Rmem_MoveOp : Rmem_Op<"move", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "memmove() from or to sections";
+  let description = [{
+    ```mlir
+    rmem.move to @nodes %a, from %b, %size
+    ```
+  }];
+  let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$to_section, OptionalAttr<FlatSymbolRefAttr>:$from_section,
+                       Rmem_Pointer:$to, Rmem_Pointer:$from, I64:$size);
+  let assemblyFormat = [{
+    `to` ($to_section^)? $to `,` `from` ($from_section^)? $from `,` $size attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Rmem_FillOp : Rmem_InSection<"fill"> {
+  let summary = "memset() in a section";
+  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$to, I8:$byte, I64:$size);
+  let assemblyFormat = "$section `,` $to `,` $byte `,` $size attr-dict";
+}
+
+def Rmem_TurnsOp : Rmem_InSection<"turns"> {
+  let summary = "How many turns of a loop one line lasts";
+  let description = [{
+    Each turn uses `size` bytes, the first one those at `pointer`, and each one those `stride` bytes on. 0 if already
+    the first ones lie across the end of a line.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer, I64Attr:$size, I64Attr:$stride);
+  let results = (outs I64:$turns);
+  let assemblyFormat = "$section `,` $pointer `size` $size `stride` $stride attr-dict";
+  let hasVerifier = 1;
+}
+
+def Rmem_HoldOp : Rmem_InSection<"hold"> {
+  let summary = "Keep a line here for some turns of a loop";
+  let description = [{
+    The result is the address, in local memory, of what the first turn uses, and is good until `rmem.let_go`. It is null
+    if there are no turns, or if the line cannot be kept. `turns` is no more than `rmem.turns` says.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer, I64:$turns, I64Attr:$size,
+                       I64Attr:$stride, UnitAttr:$written);
+  let results = (outs Rmem_Pointer:$address);
+  let assemblyFormat = [{
+    $section `,` $pointer `,` $turns `size` $size `stride` $stride (`written` $written^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Rmem_LetGoOp : Rmem_InSection<"let_go"> {
+  let summary = "No longer keep a line; of a null pointer nothing is made";
+  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$address);
+  let assemblyFormat = "$section `,` $address attr-dict";
+}
+
+def Rmem_AheadOp : Rmem_InSection<"ahead"> {
+  let summary = "Send for the lines that a loop comes to";
+  let description = [{
+    The loop is at `pointer`, has `turns` to go, and takes `stride` bytes with each. At its `start` all lines are sent
+    for that the section's `ahead` says, and then the one that is so far away.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer, I64:$turns, I1:$start, I64Attr:$size,
+                       I64Attr:$stride);
+  let assemblyFormat = [{
+    $section `,` $pointer `,` $turns `start` $start `size` $size `stride` $stride attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+#endif

@@ -1,0 +1,66 @@
+#ifndef FARSIDE_REMOTE_PLAN_H
+#define FARSIDE_REMOTE_PLAN_H
+
+#include "Farside/Sections/SectionFile.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include <optional>
+#include <string>
+
+namespace llvm {
+class CallInst;
+class Function;
+class Instruction;
+class Module;
+} // namespace llvm
+
+namespace farside {
+
+/// Marks the calls that a section file names, before anything is done to them. What it names and there is not goes to
+/// `errors`.
+void markSites(llvm::Module &module, const SectionFile &file, std::vector<SectionFileError> &errors);
+
+/// What of a module is to work on sections.
+struct Plan {
+  /// An allocation that a section file names.
+  struct Site {
+    /// Until the plan is carried out.
+    llvm::CallInst *call;
+    /// Where it is in the source.
+    std::string place;
+    unsigned section;
+    /// Why it stays in the memory that is paged; empty if it goes to the section.
+    std::string stays;
+    /// Where in the source that is, if it is known.
+    std::string because;
+  };
+  /// Sections, by their number, of what an instruction accesses; of a copy, `from` is that of what it reads.
+  struct Access {
+    std::optional<unsigned> section;
+    std::optional<unsigned> from;
+  };
+
+  llvm::SmallVector<Site> sites;
+  llvm::DenseMap<const llvm::Instruction *, Access> accesses;
+  /// Functions that have accesses.
+  llvm::SmallPtrSet<const llvm::Function *, 16> functions;
+  /// A function with accesses that other threads may run.
+  const llvm::Function *elsewhere = nullptr;
+
+  /// All stay.
+  void giveUp(const std::string &why);
+};
+
+/// Plans what can be done of what a section file asks for. `whyNot` tells of a function why it cannot be converted.
+Plan planRemote(llvm::Module &module, const SectionFile &file,
+                llvm::function_ref<std::optional<std::string>(const llvm::Function &)> whyNot);
+
+/// Takes from the module what does not hold when the plan is carried out: it must be done before that, and can be done in
+/// any case.
+void forgetUntrue(llvm::Module &module, const Plan &plan);
+
+} // namespace farside
+
+#endif

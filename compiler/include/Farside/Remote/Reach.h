@@ -1,0 +1,107 @@
+#ifndef FARSIDE_REMOTE_REACH_H
+#define FARSIDE_REMOTE_REACH_H
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include <string>
+#include <vector>
+
+namespace llvm {
+class Argument;
+class CallBase;
+class Constant;
+class Function;
+class Instruction;
+class IntToPtrInst;
+class IntrinsicInst;
+class LoadInst;
+class Module;
+class StoreInst;
+class Type;
+class Value;
+} // namespace llvm
+
+namespace farside {
+
+/// Which values of a module may point to what some of its calls allocate.
+///
+/// Values and the contents of objects are put into classes, and each class has another one of what its members point to
+/// (as in Steensgaard's analysis, without regard to fields, order or callers). What the module does not show is one
+/// class that points to itself; whatever comes to it has escaped. This is right for all that the module does:
+/// what it does in a way that is not understood is an escape.
+class Reach {
+public:
+  /// `sites` are calls that allocate. Nothing of the module may change while this is in use.
+  Reach(const llvm::Module &module, llvm::ArrayRef<const llvm::CallBase *> sites);
+
+  /// Sites that `value` may point to, by their number; also those that escaped.
+  llvm::ArrayRef<unsigned> pointedTo(const llvm::Value *value) const;
+
+  /// How a site escaped.
+  struct Escape {
+    bool happened = false;
+    const llvm::Instruction *where = nullptr;
+    std::string how;
+  };
+  const Escape &escapeOf(unsigned site) const { return escapes[site]; }
+
+  /// Whether a function may be called by what the module does not show, other than main.
+  static bool isCalledFromOutside(const llvm::Function &function);
+  /// Whether its address is used for more than to call it.
+  static bool hasAddressTaken(const llvm::Function &function);
+
+private:
+  /// A class, or a member that leads to one.
+  struct Node {
+    int parent;
+    int pointee = none;
+    /// Why it escaped.
+    int reason = none;
+    std::vector<unsigned> sites;
+  };
+  static constexpr int none = -1;
+  static constexpr int outside = 0;
+
+  int fresh();
+  int find(int node);
+  int find(int node) const;
+  int pointee(int node);
+  void unify(int one, int other);
+  int reasonOf(int member);
+  void noteEscape(Node &node, int reason);
+  void escape(int node, const llvm::Twine &how);
+
+  int of(const llvm::Value *value);
+  int ofConstant(const llvm::Constant *constant);
+  int ofReturn(const llvm::Function *function);
+  void flow(const llvm::Value *from, const llvm::Value *to);
+  void compute(const llvm::Value *value);
+
+  void addGlobals();
+  void addFunction(const llvm::Function &function);
+  void add(const llvm::Instruction &instruction);
+  void addLoad(const llvm::LoadInst &load);
+  void addStore(const llvm::StoreInst &store);
+  void addCall(const llvm::CallBase &call);
+  void addIntrinsic(const llvm::IntrinsicInst &call);
+  void addDirectCall(const llvm::CallBase &call, const llvm::Function &callee);
+  void addOperation(const llvm::Instruction &instruction);
+
+  const llvm::Module &module;
+  std::vector<Node> nodes;
+  llvm::DenseMap<const llvm::Value *, int> values;
+  llvm::DenseMap<const llvm::Function *, int> returns;
+  std::vector<Escape> escapes, reasons;
+  /// What is being looked at.
+  const llvm::Instruction *current = nullptr;
+  std::string currentHow;
+};
+
+/// How a call allocates, or what it does with what was allocated, as far as it can be converted.
+enum class HeapCall { no, malloc, calloc, realloc, free };
+HeapCall heapCallOf(const llvm::CallBase &call);
+
+} // namespace farside
+
+#endif

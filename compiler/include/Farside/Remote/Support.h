@@ -1,0 +1,20 @@
+#ifndef FARSIDE_REMOTE_SUPPORT_H
+#define FARSIDE_REMOTE_SUPPORT_H
+
+#include "Farside/Sections/SectionFile.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace llvm {
+class MemoryBuffer;
+class Module;
+} // namespace llvm
+
+namespace farside {
+
+/// Adds to a converted module the sections that it uses, opened when the program starts, and what it calls for them.
+/// `bitcode` is compiler/runtime/sections.c. Returns why it failed, or nothing.
+std::string addSupport(llvm::Module &module, const SectionFile &file, bool shared, const llvm::MemoryBuffer &bitcode);
+
+} // namespace farside
+
+#endif

@@ -1,0 +1,57 @@
+#ifndef FARSIDE_SECTIONS_SECTIONFILE_H
+#define FARSIDE_SECTIONS_SECTIONFILE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace farside {
+
+/// Allocations in the source, by what is known of them; what is left open fits everything.
+struct SiteName {
+  std::string file;
+  std::string function;
+  uint64_t line = 0;
+  uint64_t column = 0;
+  /// The line of the section file that names them.
+  unsigned place = 0;
+};
+
+/// What a section is to be, and which allocations are to be in it.
+struct SectionSpec {
+  std::string name;
+  uint64_t capacity = 0;
+  uint64_t line = 0;
+  /// Lines of a set, as in farside/section.h: 1 is direct, 0 is all.
+  unsigned ways = 1;
+  /// Lines that loops send for before they come to them.
+  uint64_t ahead = 0;
+  unsigned place = 0;
+  std::vector<SiteName> sites;
+};
+
+/// What is wrong with a section file, and where; no line means the whole file.
+struct SectionFileError {
+  unsigned line = 0;
+  unsigned column = 0;
+  std::string message;
+};
+
+/// A section file: sections, and which allocations of a program they are for. See docs/compiler.md.
+struct SectionFile {
+  std::string path;
+  /// Whether several threads use sections: -1 if the file does not say.
+  int threads = -1;
+  std::vector<SectionSpec> sections;
+  std::vector<SectionFileError> errors;
+
+  /// How an error is shown: as a compiler shows those in a source.
+  std::string show(const SectionFileError &error) const;
+};
+
+/// Reads a section file. It is good if it has no errors.
+SectionFile readSectionFile(const std::string &path);
+
+} // namespace farside
+
+#endif

@@ -1,0 +1,343 @@
+#include "Farside/Convert/Passes.h"
+#include "Farside/Dialect/Rmem/Rmem.h"
+#include "Farside/Import/Numbers.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Pass/Pass.h"
+#include <optional>
+
+using namespace mlir;
+
+namespace farside {
+#define GEN_PASS_DEF_HOLDLINES
+#include "Farside/Convert/Passes.h.inc"
+
+namespace {
+
+/// So many lines are held at once at most; sections have room for a few more than are full.
+constexpr size_t mostStreams = 8;
+
+/// What a loop accesses in each turn, always the same distance on.
+struct Stream {
+  Value pointer;
+  FlatSymbolRefAttr section;
+  int64_t size = 0;
+  int64_t stride = 0;
+  bool written = false;
+  SmallVector<Operation *> accesses;
+};
+
+bool isConstant(Value value, uint64_t wanted) {
+  APInt bits;
+  return matchPattern(value, m_ConstantInt(&bits)) && bits == wanted;
+}
+
+/// How values change from turn to turn.
+class Strides {
+public:
+  Strides(scf::ForOp loop, const DataLayout &layout) : loop(loop), layout(layout) {}
+
+  std::optional<int64_t> of(Value value) {
+    if (loop.isDefinedOutsideOfLoop(value))
+      return 0;
+    if (value == loop.getInductionVar())
+      return 1;
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != loop.getBody())
+      return std::nullopt;
+    if (auto element = dyn_cast<LLVM::GEPOp>(op))
+      return ofElement(element);
+    // Narrower numbers go round.
+    if (!value.getType().isInteger(64))
+      return std::nullopt;
+    if (isa<arith::AddIOp, LLVM::AddOp>(op))
+      return sum(of(op->getOperand(0)), of(op->getOperand(1)), 1);
+    if (isa<arith::SubIOp, LLVM::SubOp>(op))
+      return sum(of(op->getOperand(0)), of(op->getOperand(1)), -1);
+    APInt factor;
+    if (isa<arith::MulIOp, LLVM::MulOp>(op) && matchPattern(op->getOperand(1), m_ConstantInt(&factor)))
+      return times(of(op->getOperand(0)), factor.getSExtValue());
+    if (isa<arith::ShLIOp, LLVM::ShlOp>(op) && matchPattern(op->getOperand(1), m_ConstantInt(&factor)) &&
+        factor.ult(32))
+      return times(of(op->getOperand(0)), int64_t(1) << factor.getZExtValue());
+    return std::nullopt;
+  }
+
+private:
+  /// A stride is of use only if it is short.
+  static std::optional<int64_t> times(std::optional<int64_t> stride, int64_t factor) {
+    int64_t product;
+    if (!stride || __builtin_mul_overflow(*stride, factor, &product))
+      return std::nullopt;
+    return product;
+  }
+
+  static std::optional<int64_t> sum(std::optional<int64_t> one, std::optional<int64_t> other, int64_t sign) {
+    int64_t total;
+    other = times(other, sign);
+    if (!one || !other || __builtin_add_overflow(*one, *other, &total))
+      return std::nullopt;
+    return total;
+  }
+
+  std::optional<int64_t> ofElement(LLVM::GEPOp element) {
+    std::optional<int64_t> stride = of(element.getBase());
+    Type type = element.getElemType();
+    bool isFirst = true;
+    for (auto index : element.getIndices()) {
+      if (!isFirst) {
+        if (auto array = dyn_cast<LLVM::LLVMArrayType>(type))
+          type = array.getElementType();
+        else if (auto structure = dyn_cast<LLVM::LLVMStructType>(type); structure && isa<IntegerAttr>(index))
+          type = structure.getBody()[cast<IntegerAttr>(index).getInt()];
+        else
+          return std::nullopt;
+      }
+      isFirst = false;
+      auto value = dyn_cast<Value>(index);
+      if (!value)
+        continue;
+      llvm::TypeSize size = layout.getTypeSize(type);
+      if (size.isScalable())
+        return std::nullopt;
+      stride = sum(stride, times(of(value), size.getFixedValue()), 1);
+    }
+    return stride;
+  }
+
+  scf::ForOp loop;
+  const DataLayout &layout;
+};
+
+/// One loop that may hold lines.
+class Holding {
+public:
+  Holding(scf::ForOp loop, ModuleOp module)
+      : loop(loop), tables(module), layout(module), builder(loop), location(loop.getLoc()) {}
+
+  bool convert() {
+    if (!counts() || !isHarmless() || !findStreams())
+      return false;
+    makeLoop();
+    return true;
+  }
+
+private:
+  bool counts() {
+    return loop.getUnsignedCmp() && loop.getInductionVar().getType().isInteger(64) &&
+           isConstant(loop.getLowerBound(), 0) && isConstant(loop.getStep(), 1);
+  }
+
+  /// Whether the body does nothing that lines cannot be held over: it may have no loops, and calls may free.
+  bool isHarmless() {
+    WalkResult result = loop.getBody()->walk([](Operation *op) {
+      if (isa<scf::ForOp, scf::WhileOp>(op))
+        return WalkResult::interrupt();
+      if (auto call = dyn_cast<LLVM::CallOp>(op); call && call.getCallee() == debugMarker)
+        return WalkResult::advance();
+      bool isKnown = isa<rmem::LoadOp, rmem::StoreOp, LLVM::LoadOp, LLVM::StoreOp, scf::IfOp, scf::YieldOp>(op);
+      return isKnown || isMemoryEffectFree(op) ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return !result.wasInterrupted();
+  }
+
+  bool findStreams() {
+    for (Operation &op : *loop.getBody()) {
+      if (auto load = dyn_cast<rmem::LoadOp>(op))
+        add(&op, load.getPointer(), load.getSectionAttr(), load.getType(), false);
+      else if (auto store = dyn_cast<rmem::StoreOp>(op))
+        add(&op, store.getPointer(), store.getSectionAttr(), store.getValue().getType(), true);
+    }
+    return !streams.empty() && streams.size() <= mostStreams;
+  }
+
+  void add(Operation *access, Value pointer, FlatSymbolRefAttr section, Type type, bool written) {
+    std::optional<int64_t> stride = Strides(loop, layout).of(pointer);
+    int64_t line = tables.lookup<rmem::SectionOp>(section.getAttr()).getLine();
+    int64_t size = layout.getTypeSize(type).getFixedValue();
+    // A line has to last for some turns.
+    if (!stride || *stride == 0 || *stride > line / 4 || *stride < -line / 4 || size > line)
+      return;
+    for (Stream &stream : streams)
+      if (stream.pointer == pointer && stream.section == section) {
+        stream.size = std::max(stream.size, size);
+        stream.written |= written;
+        stream.accesses.push_back(access);
+        return;
+      }
+    streams.push_back({pointer, section, size, *stride, written, {access}});
+  }
+
+  Value number(int64_t value) { return arith::ConstantOp::create(builder, location, builder.getI64IntegerAttr(value)); }
+
+  /// A value of the loop as it is in turn `turn`.
+  Value copyFor(Value value, Value turn, IRMapping &copies) {
+    if (loop.isDefinedOutsideOfLoop(value))
+      return value;
+    if (value == loop.getInductionVar())
+      return turn;
+    if (Value copied = copies.lookupOrNull(value))
+      return copied;
+    Operation *op = value.getDefiningOp();
+    for (Value operand : op->getOperands())
+      if (!copies.contains(operand))
+        copies.map(operand, copyFor(operand, turn, copies));
+    builder.clone(*op, copies);
+    return copies.lookup(value);
+  }
+
+  void makeLoop() {
+    SmallVector<Value> inits{number(0)};
+    llvm::append_range(inits, loop.getInitArgs());
+    auto on = scf::WhileOp::create(
+        builder, location, ValueRange(inits).getTypes(), inits,
+        [&](OpBuilder &, Location, ValueRange values) {
+          OpBuilder::InsertionGuard guard(builder);
+          builder.setInsertionPointToEnd(values[0].getParentBlock());
+          Value more = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::ult, values[0],
+                                             loop.getUpperBound());
+          scf::ConditionOp::create(builder, location, more, values);
+        },
+        [&](OpBuilder &, Location, ValueRange values) {
+          OpBuilder::InsertionGuard guard(builder);
+          builder.setInsertionPointToEnd(values[0].getParentBlock());
+          makeTurns(values[0], values.drop_front());
+        });
+    loop.replaceAllUsesWith(on.getResults().drop_front());
+    loop.erase();
+  }
+
+  /// From turn `at` on, as many turns as all lines last, or one.
+  void makeTurns(Value at, ValueRange carried) {
+    IRMapping copies;
+    Value rest = arith::SubIOp::create(builder, location, loop.getUpperBound(), at);
+    Value start = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, at, number(0));
+    Value turns = rest;
+    SmallVector<Value> pointers, lines;
+    for (const Stream &stream : streams) {
+      pointers.push_back(copyFor(stream.pointer, at, copies));
+      Value last = rmem::TurnsOp::create(builder, location, builder.getI64Type(), stream.section.getValue(), pointers.back(), stream.size,
+                                         stream.stride);
+      turns = arith::MinUIOp::create(builder, location, turns, last);
+      if (tables.lookup<rmem::SectionOp>(stream.section.getAttr()).getAhead())
+        rmem::AheadOp::create(builder, location, stream.section.getValue(), pointers.back(), rest, start, stream.size,
+                              stream.stride);
+    }
+    Value held = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
+    for (auto [stream, pointer] : llvm::zip(streams, pointers)) {
+      Value line = rmem::HoldOp::create(builder, location, pointer.getType(), stream.section.getValue(), pointer, turns, stream.size, stream.stride,
+                                        stream.written);
+      Value none = LLVM::ZeroOp::create(builder, location, line.getType());
+      Value isHeld = LLVM::ICmpOp::create(builder, location, LLVM::ICmpPredicate::ne, line, none);
+      held = arith::AndIOp::create(builder, location, held, isHeld);
+      lines.push_back(line);
+    }
+    auto either = scf::IfOp::create(builder, location, carried.getTypes(), held, /*addThen=*/true, /*addElse=*/true);
+    makeHeld(either.thenBlock(), at, turns, lines, carried);
+    makeSingle(either.elseBlock(), at, carried);
+    for (auto [stream, line] : llvm::zip(streams, lines))
+      rmem::LetGoOp::create(builder, location, stream.section.getValue(), line);
+    Value done = arith::SelectOp::create(builder, location, held, turns, number(1));
+    SmallVector<Value> next{arith::AddIOp::create(builder, location, at, done)};
+    llvm::append_range(next, either.getResults());
+    scf::YieldOp::create(builder, location, next);
+  }
+
+  /// Ends a block of an scf.if, which ends already if it has no results.
+  void finish(Block *block, ValueRange results) {
+    if (block->empty() || !block->back().hasTrait<OpTrait::IsTerminator>()) {
+      builder.setInsertionPointToEnd(block);
+      scf::YieldOp::create(builder, location, results);
+    }
+  }
+
+  void startIn(Block *block) {
+    if (!block->empty() && block->back().hasTrait<OpTrait::IsTerminator>())
+      builder.setInsertionPoint(&block->back());
+    else
+      builder.setInsertionPointToEnd(block);
+  }
+
+  /// The body as it is, with lookups.
+  void makeSingle(Block *block, Value at, ValueRange carried) {
+    OpBuilder::InsertionGuard guard(builder);
+    startIn(block);
+    IRMapping copies;
+    copies.map(loop.getInductionVar(), at);
+    copies.map(loop.getRegionIterArgs(), carried);
+    for (Operation &op : loop.getBody()->without_terminator())
+      builder.clone(op, copies);
+    SmallVector<Value> results;
+    for (Value value : loop.getBody()->getTerminator()->getOperands())
+      results.push_back(copies.lookupOrDefault(value));
+    finish(block, results);
+  }
+
+  /// The body for so many turns, with plain accesses to what is held.
+  void makeHeld(Block *block, Value at, Value turns, ArrayRef<Value> lines, ValueRange carried) {
+    OpBuilder::InsertionGuard guard(builder);
+    startIn(block);
+    auto none = [](OpBuilder &, Location, Value, ValueRange) {};
+    auto inner = scf::ForOp::create(builder, location, number(0), turns, number(1), carried, none,
+                                    /*unsignedCmp=*/true);
+    startIn(inner.getBody());
+    IRMapping copies;
+    copies.map(loop.getInductionVar(),
+               arith::AddIOp::create(builder, location, at, inner.getInductionVar()).getResult());
+    copies.map(loop.getRegionIterArgs(), inner.getRegionIterArgs());
+    DenseMap<Operation *, Value> addresses;
+    for (auto [stream, line] : llvm::zip(streams, lines)) {
+      Value way = arith::MulIOp::create(builder, location, inner.getInductionVar(), number(stream.stride));
+      Value address = LLVM::GEPOp::create(builder, location, line.getType(), builder.getI8Type(), line, ValueRange{way});
+      for (Operation *access : stream.accesses)
+        addresses[access] = address;
+    }
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      Value address = addresses.lookup(&op);
+      if (!address)
+        builder.clone(op, copies);
+      else if (auto load = dyn_cast<rmem::LoadOp>(op))
+        copies.map(load.getValue(), LLVM::LoadOp::create(builder, op.getLoc(), load.getType(), address,
+                                                         alignmentOf(load.getAlignment()))
+                                        .getResult());
+      else if (auto store = dyn_cast<rmem::StoreOp>(op))
+        LLVM::StoreOp::create(builder, op.getLoc(), copies.lookupOrDefault(store.getValue()), address,
+                              alignmentOf(store.getAlignment()));
+    }
+    SmallVector<Value> results;
+    for (Value value : loop.getBody()->getTerminator()->getOperands())
+      results.push_back(copies.lookupOrDefault(value));
+    finish(inner.getBody(), results);
+    builder.setInsertionPointAfter(inner);
+    finish(block, inner.getResults());
+  }
+
+  /// Lines are aligned to no more.
+  static unsigned alignmentOf(uint64_t alignment) { return std::min<uint64_t>(alignment, 64); }
+
+  scf::ForOp loop;
+  SymbolTable tables;
+  DataLayout layout;
+  OpBuilder builder;
+  Location location;
+  SmallVector<Stream> streams;
+};
+
+struct HoldLines : impl::HoldLinesBase<HoldLines> {
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      if (Holding(loop, getOperation()).convert())
+        ++held;
+  }
+};
+
+} // namespace
+} // namespace farside

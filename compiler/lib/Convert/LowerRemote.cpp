@@ -1,0 +1,204 @@
+#include "Farside/Convert/Passes.h"
+#include "Farside/Dialect/Rmem/Rmem.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace farside {
+#define GEN_PASS_DEF_LOWERREMOTE
+#include "Farside/Convert/Passes.h.inc"
+
+namespace {
+
+/// Bytes of `struct farside_section`.
+constexpr unsigned sectionBytes = 88;
+/// Lines begin at multiples of this, in sections and in local memory.
+constexpr uint64_t leastLine = 64;
+
+/// Makes calls of compiler/runtime/sections.c in one function.
+class Lowering {
+public:
+  Lowering(ModuleOp module, LLVM::LLVMFuncOp function)
+      : module(module), function(function), tables(module), layout(module), rewriter(module.getContext()),
+        pointer(LLVM::LLVMPointerType::get(module.getContext())), i64(rewriter.getI64Type()),
+        i32(rewriter.getI32Type()), none(LLVM::LLVMVoidType::get(module.getContext())) {}
+
+  void run() {
+    SmallVector<Operation *> all;
+    function.walk([&](Operation *op) {
+      if (isa_and_nonnull<rmem::RmemDialect>(op->getDialect()))
+        all.push_back(op);
+    });
+    makeRoom(all);
+    for (Operation *op : all) {
+      rewriter.setInsertionPoint(op);
+      location = op->getLoc();
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<rmem::AllocOp, rmem::AllocZeroedOp, rmem::ReallocOp, rmem::ReleaseOp, rmem::LoadOp, rmem::StoreOp,
+                rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::AheadOp>(
+              [&](auto each) { lower(each); });
+    }
+  }
+
+private:
+  // A place on the stack that values are copied to if they lie across the end of a line.
+  void makeRoom(ArrayRef<Operation *> all) {
+    uint64_t size = 0, alignment = 16;
+    for (Operation *op : all) {
+      if (auto load = dyn_cast<rmem::LoadOp>(op)) {
+        size = std::max(size, sizeOf(load.getType()));
+        alignment = std::max(alignment, alignmentOf(load));
+      } else if (auto store = dyn_cast<rmem::StoreOp>(op)) {
+        size = std::max(size, sizeOf(store.getValue().getType()));
+        alignment = std::max(alignment, alignmentOf(store));
+      }
+    }
+    if (!size)
+      return;
+    rewriter.setInsertionPointToStart(&function.getBody().front());
+    location = function.getLoc();
+    room = LLVM::AllocaOp::create(rewriter, location, pointer, LLVM::LLVMArrayType::get(rewriter.getI8Type(), size),
+                                  number(1), alignment);
+  }
+
+  void lower(rmem::AllocOp op) { replace(op, "farside_rt_malloc", {address(op.getSectionAttr()), op.getSize()}); }
+  void lower(rmem::AllocZeroedOp op) {
+    replace(op, "farside_rt_calloc", {address(op.getSectionAttr()), op.getCount(), op.getEach()});
+  }
+  void lower(rmem::ReallocOp op) {
+    replace(op, "farside_rt_realloc", {address(op.getSectionAttr()), op.getOld(), op.getSize()});
+  }
+  void lower(rmem::ReleaseOp op) { replace(op, "farside_rt_release", {op.getPointer()}); }
+
+  void lower(rmem::LoadOp op) {
+    uint64_t size = sizeOf(op.getType());
+    Value section = address(op.getSectionAttr());
+    Value at = call("farside_rt_read_" + structure(op.getSectionAttr()), pointer,
+                    {section, op.getPointer(), number(size), isWhole(op, size), room});
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), at, alignmentOf(op));
+  }
+
+  void lower(rmem::StoreOp op) {
+    uint64_t size = sizeOf(op.getValue().getType());
+    Value section = address(op.getSectionAttr()), bytes = number(size);
+    Value at = call("farside_rt_write_" + structure(op.getSectionAttr()), pointer,
+                    {section, op.getPointer(), bytes, isWhole(op, size), room});
+    LLVM::StoreOp::create(rewriter, location, op.getValue(), at, alignmentOf(op));
+    call("farside_rt_written", none, {section, op.getPointer(), bytes, at, room});
+    rewriter.eraseOp(op);
+  }
+
+  void lower(rmem::MoveOp op) {
+    auto either = [&](FlatSymbolRefAttr one, FlatSymbolRefAttr other) { return address(one ? one : other); };
+    replace(op, "farside_rt_move",
+            {either(op.getToSectionAttr(), op.getFromSectionAttr()),
+             either(op.getFromSectionAttr(), op.getToSectionAttr()), op.getTo(), op.getFrom(), op.getSize()});
+  }
+
+  void lower(rmem::FillOp op) {
+    Value byte = LLVM::ZExtOp::create(rewriter, location, i32, op.getByte());
+    replace(op, "farside_rt_fill", {address(op.getSectionAttr()), op.getTo(), byte, op.getSize()});
+  }
+
+  void lower(rmem::TurnsOp op) {
+    replace(op, "farside_rt_turns",
+            {address(op.getSectionAttr()), op.getPointer(), number(op.getSize()), number(op.getStride())});
+  }
+
+  void lower(rmem::HoldOp op) {
+    replace(op, "farside_rt_hold",
+            {address(op.getSectionAttr()), op.getPointer(), number(op.getSize()), number(op.getStride()),
+             op.getTurns(), flag(op.getWritten())});
+  }
+
+  void lower(rmem::LetGoOp op) { replace(op, "farside_rt_let_go", {address(op.getSectionAttr()), op.getAddress()}); }
+
+  void lower(rmem::AheadOp op) {
+    Value start = LLVM::ZExtOp::create(rewriter, location, i32, op.getStart());
+    replace(op, "farside_rt_ahead",
+            {address(op.getSectionAttr()), op.getPointer(), number(op.getSize()), number(op.getStride()),
+             op.getTurns(), number(section(op.getSectionAttr()).getAhead()), start});
+  }
+
+  Value number(uint64_t value) { return LLVM::ConstantOp::create(rewriter, location, i64, int64_t(value)); }
+  Value flag(bool value) { return LLVM::ConstantOp::create(rewriter, location, i32, int32_t(value)); }
+
+  uint64_t sizeOf(Type type) { return layout.getTypeSize(type).getFixedValue(); }
+
+  template <typename Access> uint64_t alignmentOf(Access op) {
+    return std::min<uint64_t>(op.getAlignment(), leastLine);
+  }
+
+  /// Whether a value never lies across the end of a line.
+  template <typename Access> Value isWhole(Access op, uint64_t size) {
+    return flag(llvm::isPowerOf2_64(size) && size <= leastLine && uint64_t(op.getAlignment()) >= size);
+  }
+
+  rmem::SectionOp section(FlatSymbolRefAttr name) { return tables.lookup<rmem::SectionOp>(name.getAttr()); }
+
+  std::string structure(FlatSymbolRefAttr name) {
+    unsigned ways = section(name).getWays();
+    return ways == 0 ? "full" : ways == 1 ? "direct" : "set";
+  }
+
+  Value address(FlatSymbolRefAttr name) {
+    StringRef bare = name.getValue();
+    bare.consume_front(symbolPrefix);
+    std::string symbol = (sectionPrefix + bare).str();
+    if (!module.lookupSymbol<LLVM::GlobalOp>(symbol)) {
+      auto builder = OpBuilder::atBlockBegin(module.getBody());
+      auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), sectionBytes);
+      auto global = LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/false,
+                                           LLVM::Linkage::External, symbol, Attribute());
+      global.setVisibility_(LLVM::Visibility::Hidden);
+    }
+    return LLVM::AddressOfOp::create(rewriter, location, pointer, symbol);
+  }
+
+  Value call(const std::string &name, Type result, ValueRange arguments) {
+    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (!callee) {
+      auto builder = OpBuilder::atBlockBegin(module.getBody());
+      auto type = LLVM::LLVMFunctionType::get(result, llvm::to_vector(arguments.getTypes()));
+      callee = LLVM::LLVMFuncOp::create(builder, module.getLoc(), name, type);
+    }
+    auto made = LLVM::CallOp::create(rewriter, location, callee, arguments);
+    return made->getNumResults() ? made.getResult() : Value();
+  }
+
+  void replace(Operation *op, const std::string &callee, ValueRange arguments) {
+    Value result = call(callee, op->getNumResults() ? op->getResult(0).getType() : none, arguments);
+    if (result)
+      rewriter.replaceOp(op, result);
+    else
+      rewriter.eraseOp(op);
+  }
+
+  ModuleOp module;
+  LLVM::LLVMFuncOp function;
+  SymbolTable tables;
+  DataLayout layout;
+  IRRewriter rewriter;
+  Type pointer, i64, i32, none;
+  Location location = UnknownLoc::get(module.getContext());
+  Value room;
+};
+
+struct LowerRemote : impl::LowerRemoteBase<LowerRemote> {
+  void runOnOperation() override {
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<LLVM::LLVMFuncOp>()))
+      if (!function.isExternal())
+        Lowering(getOperation(), function).run();
+    for (auto section : llvm::make_early_inc_range(getOperation().getOps<rmem::SectionOp>()))
+      section.erase();
+  }
+};
+
+} // namespace
+} // namespace farside

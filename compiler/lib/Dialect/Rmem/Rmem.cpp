@@ -1,0 +1,93 @@
+#include "Farside/Dialect/Rmem/Rmem.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/Support/MathExtras.h"
+
+#include "Farside/Dialect/Rmem/RmemDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "Farside/Dialect/Rmem/Rmem.cpp.inc"
+
+using namespace mlir;
+
+namespace farside::rmem {
+
+void RmemDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "Farside/Dialect/Rmem/Rmem.cpp.inc"
+      >();
+}
+
+LogicalResult SectionOp::verify() {
+  int64_t line = getLine();
+  if (line < 64 || line > (2 << 20) || !llvm::isPowerOf2_64(line))
+    return emitOpError("has lines of ") << line << " bytes: a line has 64 bytes to 2 MiB, and a power of two of them";
+  if (int64_t(getWays()) < 0 || int64_t(getCapacity()) / line < std::max<int64_t>(getWays(), 1))
+    return emitOpError("has no room for one set of lines");
+  return success();
+}
+
+namespace {
+
+LogicalResult verifySection(Operation *op, FlatSymbolRefAttr section, SymbolTableCollection &tables) {
+  if (section && !tables.lookupNearestSymbolFrom<SectionOp>(op, section))
+    return op->emitOpError("is of the section ") << section << ", which there is not";
+  return success();
+}
+
+LogicalResult verifyAlignment(Operation *op, int64_t alignment) {
+  if (alignment < 1 || !llvm::isPowerOf2_64(alignment))
+    return op->emitOpError("has an alignment of ") << alignment << ", which is no power of two";
+  return success();
+}
+
+LogicalResult verifySize(Operation *op, int64_t size) {
+  if (size < 1)
+    return op->emitOpError("uses ") << size << " bytes with each turn";
+  return success();
+}
+
+} // namespace
+
+LogicalResult LoadOp::verify() { return verifyAlignment(*this, getAlignment()); }
+LogicalResult StoreOp::verify() { return verifyAlignment(*this, getAlignment()); }
+LogicalResult TurnsOp::verify() { return verifySize(*this, getSize()); }
+LogicalResult HoldOp::verify() { return verifySize(*this, getSize()); }
+LogicalResult AheadOp::verify() {
+  if (getStride() == 0)
+    return emitOpError("comes to nothing new");
+  return verifySize(*this, getSize());
+}
+
+LogicalResult MoveOp::verify() {
+  if (!getToSection() && !getFromSection())
+    return emitOpError("has no section");
+  return success();
+}
+
+LogicalResult MoveOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (failed(verifySection(*this, getToSectionAttr(), tables)))
+    return failure();
+  return verifySection(*this, getFromSectionAttr(), tables);
+}
+
+#define IN_SECTION(Name)                                                                                               \
+  LogicalResult Name::verifySymbolUses(SymbolTableCollection &tables) {                                                \
+    return verifySection(*this, getSectionAttr(), tables);                                                             \
+  }
+IN_SECTION(AllocOp)
+IN_SECTION(AllocZeroedOp)
+IN_SECTION(ReallocOp)
+IN_SECTION(ReleaseOp)
+IN_SECTION(LoadOp)
+IN_SECTION(StoreOp)
+IN_SECTION(FillOp)
+IN_SECTION(TurnsOp)
+IN_SECTION(HoldOp)
+IN_SECTION(LetGoOp)
+IN_SECTION(AheadOp)
+#undef IN_SECTION
+
+} // namespace farside::rmem

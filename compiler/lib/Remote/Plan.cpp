@@ -1,0 +1,239 @@
+#include "Farside/Remote/Plan.h"
+
+#include "Farside/Remote/Reach.h"
+#include "Sites.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace farside {
+namespace {
+
+/// The longest values that are loaded and stored in sections.
+constexpr uint64_t longestValue = 64;
+
+/// Pointers through which an instruction comes to memory, and may be remote.
+struct Pointers {
+  const Value *to = nullptr;
+  const Value *from = nullptr;
+};
+
+Pointers pointersOf(const Instruction &instruction) {
+  if (auto *load = dyn_cast<LoadInst>(&instruction))
+    return {load->getPointerOperand()};
+  if (auto *store = dyn_cast<StoreInst>(&instruction))
+    return {store->getPointerOperand()};
+  if (auto *copy = dyn_cast<AnyMemTransferInst>(&instruction))
+    return {copy->getRawDest(), copy->getRawSource()};
+  if (auto *fill = dyn_cast<AnyMemSetInst>(&instruction))
+    return {fill->getRawDest()};
+  if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
+    return {exchange->getPointerOperand()};
+  if (auto *change = dyn_cast<AtomicRMWInst>(&instruction))
+    return {change->getPointerOperand()};
+  if (auto *call = dyn_cast<CallBase>(&instruction))
+    switch (heapCallOf(*call)) {
+    case HeapCall::free:
+    case HeapCall::realloc:
+      return {call->getArgOperand(0)};
+    default:
+      break;
+    }
+  return {};
+}
+
+/// Why there is no such access to remote memory; empty if there is.
+StringRef whyNoAccess(const Instruction &instruction) {
+  const DataLayout &layout = instruction.getDataLayout();
+  auto value = [&](const Type *type, bool simple) -> StringRef {
+    if (!simple)
+      return "it is accessed in one piece by several threads, or volatile";
+    TypeSize size = layout.getTypeStoreSize(const_cast<Type *>(type));
+    if (size.isScalable() || size > longestValue)
+      return "a value in it is too long to be looked up";
+    if (!isa<IntegerType, PointerType, FixedVectorType>(type) && !type->isFloatingPointTy())
+      return "a value in it is made of several";
+    if (layout.getTypeSizeInBits(const_cast<Type *>(type)) != size * 8)
+      return "a value in it has a number of bits that makes no bytes";
+    return "";
+  };
+  if (auto *load = dyn_cast<LoadInst>(&instruction))
+    return value(load->getType(), load->isSimple());
+  if (auto *store = dyn_cast<StoreInst>(&instruction))
+    return value(store->getValueOperand()->getType(), store->isSimple());
+  if (auto *memory = dyn_cast<MemIntrinsic>(&instruction)) {
+    Intrinsic::ID kind = memory->getIntrinsicID();
+    if (memory->isVolatile())
+      return "it is volatile";
+    bool isKnown = kind == Intrinsic::memcpy || kind == Intrinsic::memmove || kind == Intrinsic::memset;
+    return isKnown ? "" : "it is copied without a call";
+  }
+  if (auto *call = dyn_cast<CallBase>(&instruction); call && heapCallOf(*call) != HeapCall::no)
+    return "";
+  return "it is accessed in one piece by several threads";
+}
+
+/// Functions that are reached from some by calls that can be seen.
+SmallPtrSet<const Function *, 16> reachedFrom(SmallVector<const Function *> work) {
+  SmallPtrSet<const Function *, 16> reached(work.begin(), work.end());
+  while (!work.empty()) {
+    const Function *function = work.pop_back_val();
+    for (const Instruction &instruction : instructions(*function))
+      if (auto *call = dyn_cast<CallBase>(&instruction))
+        if (const Function *callee = call->getCalledFunction(); callee && reached.insert(callee).second)
+          work.push_back(callee);
+  }
+  return reached;
+}
+
+bool handlesSignals(const Module &module) {
+  static constexpr StringLiteral ways[] = {"signal", "sigaction", "sigset", "bsd_signal", "sysv_signal",
+                                           "__sysv_signal"};
+  return any_of(ways, [&](StringRef way) { return module.getFunction(way) != nullptr; });
+}
+
+/// Makes a plan, site by site and access by access.
+class Planning {
+public:
+  Planning(Module &module, const SectionFile &file, Plan &plan,
+           function_ref<std::optional<std::string>(const Function &)> whyNot)
+      : module(module), file(file), plan(plan), whyNot(whyNot), reach(module, calls(plan)) {}
+
+  void run() {
+    for (auto [number, site] : enumerate(plan.sites))
+      if (const auto &escape = reach.escapeOf(number); escape.happened)
+        stay(site, escape.how, escape.where);
+    findEntries();
+    forEachPointer([&](const Instruction &instruction, const Value *pointer, bool) { check(instruction, pointer); });
+    forEachPointer([&](const Instruction &, const Value *pointer, bool) { checkSections(pointer); });
+    for (const Plan::Site &site : plan.sites)
+      if (site.stays.empty())
+        enter(*site.call).section = site.section;
+    forEachPointer([&](const Instruction &instruction, const Value *pointer, bool isFrom) {
+      if (auto section = sectionOf(pointer))
+        (isFrom ? enter(instruction).from : enter(instruction).section) = section;
+    });
+    for (const Function *function : plan.functions)
+      if (elsewhere.contains(function))
+        plan.elsewhere = function;
+  }
+
+private:
+  static SmallVector<const CallBase *> calls(const Plan &plan) {
+    SmallVector<const CallBase *> calls;
+    for (const Plan::Site &site : plan.sites)
+      calls.push_back(site.call);
+    return calls;
+  }
+
+  void stay(Plan::Site &site, StringRef why, const Instruction *because) {
+    if (!site.stays.empty())
+      return;
+    site.stays = why;
+    if (because)
+      site.because = placeOf(*because);
+  }
+
+  Plan::Access &enter(const Instruction &instruction) {
+    plan.functions.insert(instruction.getFunction());
+    return plan.accesses[&instruction];
+  }
+
+  void forEachPointer(function_ref<void(const Instruction &, const Value *, bool)> what) {
+    for (const Function &function : module)
+      for (const Instruction &instruction : instructions(function)) {
+        Pointers pointers = pointersOf(instruction);
+        if (pointers.to && !reach.pointedTo(pointers.to).empty())
+          what(instruction, pointers.to, false);
+        if (pointers.from && !reach.pointedTo(pointers.from).empty())
+          what(instruction, pointers.from, true);
+      }
+  }
+
+  /// Functions that what cannot be seen may call, in which case other threads may, or a signal handler.
+  void findEntries() {
+    SmallVector<const Function *> all, taken;
+    for (const Function &function : module) {
+      if (function.isDeclaration())
+        continue;
+      bool isTaken = Reach::hasAddressTaken(function);
+      if (isTaken || Reach::isCalledFromOutside(function))
+        all.push_back(&function);
+      if (isTaken)
+        taken.push_back(&function);
+    }
+    elsewhere = reachedFrom(all);
+    if (handlesSignals(module))
+      handlers = reachedFrom(taken);
+  }
+
+  void check(const Instruction &instruction, const Value *pointer) {
+    std::string why(whyNoAccess(instruction));
+    const Function *function = instruction.getFunction();
+    if (auto reason = why.empty() ? whyNot(*function) : std::nullopt)
+      why = ("it is used in '" + function->getName() + "', which stays as clang made it: " + *reason).str();
+    if (why.empty() && handlers.contains(function))
+      why = ("it is used in '" + function->getName() + "', which may be a signal handler's").str();
+    if (!why.empty())
+      for (unsigned site : reach.pointedTo(pointer))
+        stay(plan.sites[site], why, &instruction);
+  }
+
+  std::optional<unsigned> sectionOf(const Value *pointer) {
+    for (unsigned site : reach.pointedTo(pointer))
+      if (plan.sites[site].stays.empty())
+        return plan.sites[site].section;
+    return std::nullopt;
+  }
+
+  /// What a pointer leads to can be in one section only.
+  void checkSections(const Value *pointer) {
+    std::optional<unsigned> section = sectionOf(pointer);
+    if (!section)
+      return;
+    for (unsigned site : reach.pointedTo(pointer))
+      if (plan.sites[site].section != section)
+        stay(plan.sites[site], "pointers to it may also lead to the section '" + file.sections[*section].name + "'",
+             nullptr);
+  }
+
+  Module &module;
+  const SectionFile &file;
+  Plan &plan;
+  function_ref<std::optional<std::string>(const Function &)> whyNot;
+  Reach reach;
+  SmallPtrSet<const Function *, 16> elsewhere, handlers;
+};
+
+} // namespace
+
+void Plan::giveUp(const std::string &why) {
+  for (Site &site : sites)
+    if (site.stays.empty())
+      site.stays = why;
+  accesses.clear();
+  functions.clear();
+  elsewhere = nullptr;
+}
+
+Plan planRemote(Module &module, const SectionFile &file,
+                function_ref<std::optional<std::string>(const Function &)> whyNot) {
+  Plan plan;
+  plan.sites = markedSites(module);
+  if (module.getDataLayout().getPointerSizeInBits() != 64 || !module.getDataLayout().isLittleEndian())
+    plan.giveUp("sections are for 64-bit machines");
+  else if (!plan.sites.empty())
+    Planning(module, file, plan, whyNot).run();
+  for (Plan::Site &site : plan.sites)
+    if (site.stays.empty())
+      if (auto why = whyNot(*site.call->getFunction()))
+        plan.giveUp("it is allocated in '" + site.call->getFunction()->getName().str() +
+                    "', which stays as clang made it: " + *why);
+  return plan;
+}
+
+} // namespace farside

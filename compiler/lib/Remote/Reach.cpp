@@ -1,0 +1,518 @@
+#include "Farside/Remote/Reach.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/GlobalAlias.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+
+namespace farside {
+namespace {
+
+constexpr unsigned pointerBits = 64;
+/// A mask of less than this leaves nothing of a pointer.
+constexpr uint64_t leastPointer = 4096;
+
+bool isNarrow(const Type *type) {
+  return type->isIntegerTy() ? type->getIntegerBitWidth() < pointerBits : type->isFloatTy() || type->isHalfTy();
+}
+
+bool canCarry(const Type *type) { return type->isFirstClassType() && !type->isLabelTy() && !type->isMetadataTy() && !type->isTokenTy(); }
+
+/// Whether the language rules out that what is accessed as a number is, or is a part of, a pointer. Characters may be
+/// parts of anything, and so may be what nothing is said of.
+bool isNumber(const Instruction &access, const Type *type) {
+  if (type->isPtrOrPtrVectorTy() || type->isAggregateType())
+    return false;
+  const MDNode *tag = access.getMetadata(LLVMContext::MD_tbaa);
+  if (!tag || tag->getNumOperands() < 3)
+    return false;
+  auto *scalar = dyn_cast<MDNode>(tag->getOperand(1));
+  auto *name = scalar && scalar->getNumOperands() >= 2 ? dyn_cast<MDString>(scalar->getOperand(0)) : nullptr;
+  static constexpr StringLiteral numbers[] = {"int",   "long",  "long long", "short", "float",
+                                              "double", "bool", "_Bool", "__int128"};
+  return name && is_contained(numbers, name->getString());
+}
+
+/// Intrinsics that tell something of memory, and do nothing with it.
+bool onlyTells(const IntrinsicInst &call) {
+  switch (call.getIntrinsicID()) {
+  case Intrinsic::lifetime_start:
+  case Intrinsic::lifetime_end:
+  case Intrinsic::invariant_start:
+  case Intrinsic::invariant_end:
+  case Intrinsic::assume:
+  case Intrinsic::prefetch:
+  case Intrinsic::experimental_noalias_scope_decl:
+  case Intrinsic::dbg_value:
+  case Intrinsic::dbg_declare:
+  case Intrinsic::dbg_label:
+  case Intrinsic::dbg_assign:
+  case Intrinsic::sideeffect:
+  case Intrinsic::fake_use:
+  case Intrinsic::objectsize:
+  case Intrinsic::is_constant:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Globals that a list in the module says are used in ways that it does not show.
+SmallPtrSet<GlobalValue *, 4> listedAsUsed(const Module &module) {
+  SmallVector<GlobalValue *, 4> used;
+  collectUsedGlobalVariables(module, used, /*CompilerUsed=*/false);
+  collectUsedGlobalVariables(module, used, /*CompilerUsed=*/true);
+  return {used.begin(), used.end()};
+}
+
+bool isSize(const Value *value) { return value->getType()->isIntegerTy(pointerBits); }
+
+} // namespace
+
+HeapCall heapCallOf(const CallBase &call) {
+  const Function *callee = call.getCalledFunction();
+  if (!callee || !callee->isDeclaration() || callee->isVarArg() || !isa<CallInst>(call) || call.hasOperandBundles() ||
+      cast<CallInst>(call).isMustTailCall())
+    return HeapCall::no;
+  StringRef name = callee->getName();
+  bool pointer = call.getType()->isPointerTy();
+  if (name == "malloc" && pointer && call.arg_size() == 1 && isSize(call.getArgOperand(0)))
+    return HeapCall::malloc;
+  if (name == "calloc" && pointer && call.arg_size() == 2 && isSize(call.getArgOperand(0)) &&
+      isSize(call.getArgOperand(1)))
+    return HeapCall::calloc;
+  if (name == "realloc" && pointer && call.arg_size() == 2 && call.getArgOperand(0)->getType()->isPointerTy() &&
+      isSize(call.getArgOperand(1)))
+    return HeapCall::realloc;
+  if (name == "free" && call.arg_size() == 1 && call.getArgOperand(0)->getType()->isPointerTy())
+    return HeapCall::free;
+  return HeapCall::no;
+}
+
+bool Reach::isCalledFromOutside(const Function &function) {
+  return !function.hasLocalLinkage() && function.getName() != "main";
+}
+
+bool Reach::hasAddressTaken(const Function &function) {
+  for (const Use &use : function.uses()) {
+    auto *call = dyn_cast<CallBase>(use.getUser());
+    if (!call || !call->isCallee(&use) || call->getFunctionType() != function.getFunctionType())
+      return true;
+  }
+  return false;
+}
+
+Reach::Reach(const Module &module, ArrayRef<const CallBase *> sites) : module(module), escapes(sites.size()) {
+  fresh();
+  nodes[outside].pointee = outside;
+  for (auto [number, site] : enumerate(sites))
+    nodes[find(pointee(of(site)))].sites.push_back(number);
+  addGlobals();
+  for (const Function &function : module)
+    addFunction(function);
+}
+
+int Reach::fresh() {
+  int node = nodes.size();
+  nodes.push_back({node, none, none, {}});
+  return node;
+}
+
+int Reach::find(int node) {
+  while (nodes[node].parent != node) {
+    // What last led to outside tells why; it is not skipped.
+    int next = nodes[nodes[node].parent].parent;
+    if (next != outside)
+      nodes[node].parent = next;
+    node = nodes[node].parent;
+  }
+  return node;
+}
+
+int Reach::find(int node) const {
+  while (nodes[node].parent != node)
+    node = nodes[node].parent;
+  return node;
+}
+
+int Reach::pointee(int node) {
+  node = find(node);
+  if (nodes[node].pointee == none) {
+    int made = fresh();
+    nodes[node].pointee = made;
+  }
+  return nodes[node].pointee;
+}
+
+/// Why what has escaped has: as what it is joined with, or for what is being looked at.
+int Reach::reasonOf(int member) {
+  while (nodes[member].parent != member && nodes[member].reason == none)
+    member = nodes[member].parent;
+  if (nodes[member].reason != none)
+    return nodes[member].reason;
+  reasons.push_back({true, current, currentHow});
+  return reasons.size() - 1;
+}
+
+void Reach::noteEscape(Node &node, int reason) {
+  node.reason = reason;
+  for (unsigned site : node.sites)
+    if (!escapes[site].happened)
+      escapes[site] = reasons[reason];
+}
+
+void Reach::unify(int one, int other) {
+  struct Pair {
+    int member, joined;
+    /// Why they escape if they do, if what points to them did.
+    int reason;
+  };
+  SmallVector<Pair> work{{one, other, none}};
+  while (!work.empty()) {
+    auto [member, joined, reason] = work.pop_back_val();
+    // What is outside leads all that comes to it.
+    if (find(joined) == outside)
+      std::swap(member, joined);
+    int first = find(member), second = find(joined);
+    if (first == second)
+      continue;
+    if (first == outside) {
+      reason = reason == none ? reasonOf(member) : reason;
+      noteEscape(nodes[second], reason);
+    }
+    Node &into = nodes[first], &gone = nodes[second];
+    gone.parent = first;
+    into.sites.insert(into.sites.end(), gone.sites.begin(), gone.sites.end());
+    gone.sites.clear();
+    if (into.pointee == none)
+      into.pointee = gone.pointee;
+    else if (gone.pointee != none)
+      work.push_back({into.pointee, gone.pointee, reason});
+  }
+}
+
+/// What a value points to is known outside.
+void Reach::escape(int node, const Twine &how) {
+  if (node == none)
+    return;
+  currentHow = how.str();
+  unify(pointee(node), outside);
+}
+
+int Reach::ofConstant(const Constant *constant) {
+  // The address of a constant, as far as there are addresses in it.
+  if (auto *alias = dyn_cast<GlobalAlias>(constant))
+    return of(alias->getAliasee());
+  if (isa<GlobalValue>(constant))
+    return fresh();
+  int node = none;
+  if (isa<ConstantExpr, ConstantAggregate>(constant))
+    for (const Use &operand : constant->operands())
+      if (int part = of(operand); part != none) {
+        if (node == none)
+          node = fresh();
+        unify(node, part);
+      }
+  return node;
+}
+
+/// The node of a value; `none` if there is no pointer in it.
+int Reach::of(const Value *value) {
+  if (auto found = values.find(value); found != values.end())
+    return found->second;
+  int node;
+  if (auto *constant = dyn_cast<Constant>(value))
+    node = ofConstant(constant);
+  else if (isa<Argument, Instruction>(value) && canCarry(value->getType()))
+    node = fresh();
+  else
+    node = none;
+  values[value] = node;
+  return node;
+}
+
+int Reach::ofReturn(const Function *function) {
+  auto [place, isNew] = returns.try_emplace(function, none);
+  if (isNew) {
+    int node = fresh();
+    returns[function] = node;
+    return node;
+  }
+  return place->second;
+}
+
+void Reach::flow(const Value *from, const Value *to) {
+  int one = of(from), other = of(to);
+  if (one != none && other != none)
+    unify(one, other);
+}
+
+/// Something is made of a number that may be a pointer; nobody can tell what.
+void Reach::compute(const Value *value) {
+  if (!isNarrow(value->getType()))
+    escape(of(value), "its address is computed with as a number");
+}
+
+void Reach::addGlobals() {
+  auto used = listedAsUsed(module);
+  for (const GlobalVariable &variable : module.globals()) {
+    int node = of(&variable);
+    if (!variable.hasLocalLinkage() || used.contains(&variable))
+      escape(node, "it is in the variable '" + variable.getName() + "', which other units of the program know");
+    if (variable.hasInitializer())
+      if (int content = of(variable.getInitializer()); content != none)
+        unify(pointee(node), content);
+  }
+  for (const GlobalAlias &alias : module.aliases())
+    if (!alias.hasLocalLinkage() || used.contains(&alias))
+      escape(of(&alias), "other units of the program know it as '" + alias.getName() + "'");
+  for (const Function &function : module)
+    if (used.contains(&function))
+      for (const Argument &argument : function.args())
+        escape(of(&argument), "'" + function.getName() + "' is called in ways that cannot be seen");
+}
+
+void Reach::addFunction(const Function &function) {
+  current = nullptr;
+  bool known = isCalledFromOutside(function) || function.getName() == "main" || hasAddressTaken(function);
+  std::string how = ("it is passed to or returned by '" + function.getName() +
+                     "', which may also be called from elsewhere").str();
+  if (known) {
+    for (const Argument &argument : function.args())
+      escape(of(&argument), how);
+    currentHow = how;
+    unify(ofReturn(&function), outside);
+  }
+  for (const Instruction &instruction : instructions(function)) {
+    current = &instruction;
+    add(instruction);
+  }
+  current = nullptr;
+}
+
+void Reach::addLoad(const LoadInst &load) {
+  int from = of(load.getPointerOperand());
+  if (isNumber(load, load.getType()))
+    values[&load] = none;
+  else if (from != none)
+    unify(pointee(from), of(&load));
+}
+
+void Reach::addStore(const StoreInst &store) {
+  const Value *value = store.getValueOperand();
+  int to = of(store.getPointerOperand()), what = of(value);
+  if (what == none)
+    return;
+  if (isNumber(store, value->getType()))
+    return compute(value);
+  if (to != none)
+    unify(pointee(to), what);
+  else
+    escape(what, "it is stored where that cannot be followed");
+}
+
+void Reach::addIntrinsic(const IntrinsicInst &call) {
+  if (onlyTells(call))
+    return;
+  if (auto *copy = dyn_cast<AnyMemTransferInst>(&call)) {
+    int to = of(copy->getRawDest()), from = of(copy->getRawSource());
+    if (to != none && from != none)
+      unify(pointee(to), pointee(from));
+    else
+      escape(from, "it is copied to where that cannot be followed");
+    return compute(copy->getLength());
+  }
+  if (auto *fill = dyn_cast<AnyMemSetInst>(&call))
+    return compute(fill->getLength());
+  // A pointer that is made of a pointer, or a number.
+  bool moves = call.getType()->isPtrOrPtrVectorTy();
+  if (!call.doesNotAccessMemory()) {
+    currentHow = ("it is used by the intrinsic '" + call.getCalledFunction()->getName() + "'").str();
+    for (const Value *argument : call.args())
+      if (int node = of(argument); node != none)
+        escape(node, currentHow);
+    if (int node = of(&call); node != none)
+      unify(node, outside);
+    return;
+  }
+  for (const Value *argument : call.args())
+    if (moves && argument->getType()->isPtrOrPtrVectorTy())
+      flow(argument, &call);
+    else
+      compute(argument);
+}
+
+void Reach::addDirectCall(const CallBase &call, const Function &callee) {
+  for (auto [number, argument] : enumerate(call.args())) {
+    if (call.isPassPointeeByValueArgument(number))
+      escape(of(argument), "it is copied to the arguments of a call");
+    if (number < callee.arg_size())
+      flow(argument, callee.getArg(number));
+    else if (!isNarrow(argument->getType()))
+      escape(of(argument), "it is one of a number of arguments that is not fixed");
+  }
+  if (int node = of(&call); node != none)
+    unify(node, ofReturn(&callee));
+}
+
+void Reach::addCall(const CallBase &call) {
+  if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call))
+    return addIntrinsic(*intrinsic);
+  HeapCall heap = heapCallOf(call);
+  if (heap == HeapCall::realloc)
+    flow(call.getArgOperand(0), &call);
+  if (heap != HeapCall::no) {
+    // Sizes.
+    for (const Value *argument : call.args())
+      if (argument->getType()->isIntegerTy())
+        compute(argument);
+    return;
+  }
+  const Function *callee = call.getCalledFunction();
+  // The arguments of what is called from elsewhere, too, have escaped already.
+  if (callee && !callee->isDeclaration() && callee->getFunctionType() == call.getFunctionType() &&
+      !call.hasOperandBundles())
+    return addDirectCall(call, *callee);
+  std::string how;
+  if (call.isInlineAsm())
+    how = "it is used by assembly";
+  else if (callee)
+    how = ("it is passed to or comes from '" + callee->getName() + "', which is not compiled here").str();
+  else
+    how = "it is passed to or comes from a function that is known only at run time";
+  for (const Use &operand : call.data_ops())
+    if (!isNarrow(operand->getType()))
+      escape(of(operand), how);
+  currentHow = how;
+  if (int node = of(&call); node != none)
+    unify(node, outside);
+}
+
+/// Anything but memory and calls.
+void Reach::addOperation(const Instruction &instruction) {
+  if (isa<GetElementPtrInst>(instruction)) {
+    auto &element = cast<GetElementPtrInst>(instruction);
+    flow(element.getPointerOperand(), &instruction);
+    for (const Use &index : element.indices())
+      if (!isa<Constant>(index))
+        compute(index);
+      else if (of(index) != none)
+        compute(index);
+    return;
+  }
+  if (isa<PHINode, FreezeInst, BitCastInst, AddrSpaceCastInst, PtrToIntInst, ExtractValueInst, InsertValueInst,
+          ExtractElementInst, InsertElementInst, ShuffleVectorInst>(instruction)) {
+    for (const Use &operand : instruction.operands())
+      flow(operand, &instruction);
+    return;
+  }
+  if (auto *select = dyn_cast<SelectInst>(&instruction)) {
+    flow(select->getTrueValue(), select);
+    flow(select->getFalseValue(), select);
+    return;
+  }
+  if (isa<IntToPtrInst>(instruction)) {
+    compute(instruction.getOperand(0));
+    currentHow = "it is made of a number";
+    unify(of(&instruction), outside);
+    return;
+  }
+  if (isa<ICmpInst, FCmpInst>(instruction)) {
+    values[&instruction] = none;
+    return;
+  }
+  if (auto *binary = dyn_cast<BinaryOperator>(&instruction)) {
+    const Value *left = binary->getOperand(0), *right = binary->getOperand(1);
+    if (isNarrow(binary->getType())) {
+      flow(left, binary);
+      flow(right, binary);
+      return;
+    }
+    values[binary] = none;
+    if (binary->getOpcode() == Instruction::Sub && isa<PtrToIntOperator>(left) && isa<PtrToIntOperator>(right))
+      return flow(left, right);
+    auto *mask = dyn_cast<ConstantInt>(right);
+    if (binary->getOpcode() == Instruction::And && mask && mask->getValue().ult(leastPointer))
+      return;
+  } else if (isa<TruncInst>(instruction)) {
+    // A part alone is no pointer; others are not come to without computing.
+    if (isNarrow(instruction.getOperand(0)->getType()))
+      flow(instruction.getOperand(0), &instruction);
+    else
+      values[&instruction] = none;
+    return;
+  } else {
+    if (int node = of(&instruction); node != none && !isNarrow(instruction.getType()))
+      values[&instruction] = none;
+  }
+  for (const Use &operand : instruction.operands())
+    if (!isa<BasicBlock>(operand))
+      compute(operand);
+}
+
+void Reach::add(const Instruction &instruction) {
+  if (auto *load = dyn_cast<LoadInst>(&instruction))
+    return addLoad(*load);
+  if (auto *store = dyn_cast<StoreInst>(&instruction))
+    return addStore(*store);
+  if (auto *call = dyn_cast<CallBase>(&instruction))
+    return addCall(*call);
+  if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) {
+    if (int to = of(exchange->getPointerOperand()); to != none)
+      for (const Value *value : {exchange->getCompareOperand(), exchange->getNewValOperand(), (const Value *)exchange})
+        if (int node = of(value); node != none)
+          unify(pointee(to), node);
+    return;
+  }
+  if (auto *change = dyn_cast<AtomicRMWInst>(&instruction)) {
+    int to = of(change->getPointerOperand());
+    for (const Value *value : {change->getValOperand(), (const Value *)change})
+      if (int node = of(value); node != none && to != none)
+        unify(pointee(to), node);
+    return;
+  }
+  if (auto *back = dyn_cast<ReturnInst>(&instruction)) {
+    if (const Value *value = back->getReturnValue())
+      if (int node = of(value); node != none)
+        unify(node, ofReturn(back->getFunction()));
+    return;
+  }
+  if (isa<AllocaInst>(instruction)) {
+    of(&instruction);
+    return;
+  }
+  if (isa<BranchInst, SwitchInst, UnreachableInst, FenceInst>(instruction))
+    return;
+  if (isa<LandingPadInst, VAArgInst, ResumeInst, CatchPadInst, CleanupPadInst, IndirectBrInst>(instruction) ||
+      instruction.isTerminator() || instruction.mayReadOrWriteMemory()) {
+    currentHow = "it is used in a way that cannot be followed";
+    for (const Use &operand : instruction.operands())
+      if (!isa<BasicBlock>(operand))
+        if (int node = of(operand); node != none)
+          escape(node, currentHow);
+    if (int node = of(&instruction); node != none)
+      unify(node, outside);
+    return;
+  }
+  addOperation(instruction);
+}
+
+ArrayRef<unsigned> Reach::pointedTo(const Value *value) const {
+  auto found = values.find(value);
+  if (found == values.end() || found->second == none)
+    return {};
+  int pointee = nodes[find(found->second)].pointee;
+  if (pointee == none)
+    return {};
+  return nodes[find(pointee)].sites;
+}
+
+} // namespace farside

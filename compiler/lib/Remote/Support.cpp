@@ -1,0 +1,109 @@
+#include "Farside/Remote/Support.h"
+
+#include "Farside/Convert/Passes.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+
+namespace farside {
+namespace {
+
+constexpr StringLiteral plainSection = "farside_rt_plain";
+constexpr StringLiteral openSection = "farside_rt_open";
+
+/// Before constructors of the program, which may allocate.
+constexpr int openingPriority = 101;
+
+/// `struct farside_section_options`.
+Constant *optionsOf(Module &module, const SectionSpec &section, bool shared) {
+  IRBuilder<> builder(module.getContext());
+  Constant *text = ConstantDataArray::getString(module.getContext(), section.name);
+  auto *name = new GlobalVariable(module, text->getType(), true, GlobalValue::PrivateLinkage, text);
+  Constant *fields[] = {name, builder.getInt64(section.capacity), builder.getInt64(section.line),
+                        builder.getInt32(section.ways), builder.getInt32(shared)};
+  Constant *how = ConstantStruct::getAnon(fields);
+  return new GlobalVariable(module, how->getType(), true, GlobalValue::PrivateLinkage, how);
+}
+
+/// Other units of the program may have the same section.
+void define(Module &module, GlobalVariable &declared, Constant *plain, Function *opening, const SectionSpec &section,
+            bool shared) {
+  auto *defined = new GlobalVariable(module, plain->getType(), false, GlobalValue::LinkOnceODRLinkage, plain);
+  defined->takeName(&declared);
+  defined->setVisibility(GlobalValue::HiddenVisibility);
+  defined->setAlignment(Align(64));
+  declared.replaceAllUsesWith(defined);
+  declared.eraseFromParent();
+  IRBuilder<> builder(opening->getEntryBlock().getTerminator());
+  auto *type = FunctionType::get(builder.getVoidTy(), {builder.getPtrTy(), builder.getPtrTy()}, false);
+  builder.CreateCall(module.getOrInsertFunction(openSection, type), {defined, optionsOf(module, section, shared)});
+}
+
+/// Code is for the same processor as the program's, so that it can be inlined.
+void suit(Module &support, const Module &module) {
+  support.setTargetTriple(module.getTargetTriple());
+  support.setDataLayout(module.getDataLayout());
+  if (auto *flags = support.getModuleFlagsMetadata())
+    support.eraseNamedMetadata(flags);
+  if (auto *ident = support.getNamedMetadata("llvm.ident"))
+    support.eraseNamedMetadata(ident);
+  const Function *example = nullptr;
+  for (const Function &function : module)
+    if (!function.isDeclaration())
+      example = &function;
+  static constexpr StringLiteral kinds[] = {"target-cpu", "target-features", "tune-cpu"};
+  for (Function &function : support)
+    for (StringRef kind : kinds) {
+      function.removeFnAttr(kind);
+      if (example && example->hasFnAttribute(kind))
+        function.addFnAttr(example->getFnAttribute(kind));
+    }
+}
+
+} // namespace
+
+std::string addSupport(Module &module, const SectionFile &file, bool shared, const MemoryBuffer &bitcode) {
+  auto support = parseBitcodeFile(bitcode.getMemBufferRef(), module.getContext());
+  if (!support)
+    return toString(support.takeError());
+  suit(**support, module);
+  auto *opening = Function::Create(FunctionType::get(Type::getVoidTy(module.getContext()), false),
+                                   GlobalValue::InternalLinkage, "farside.open", module);
+  opening->setDoesNotThrow();
+  ReturnInst::Create(module.getContext(), BasicBlock::Create(module.getContext(), "", opening));
+  // What a section is at first is taken from there.
+  Type *type = (*support)->getNamedGlobal(plainSection)->getValueType();
+  auto *wanted = new GlobalVariable(module, type, true, GlobalValue::ExternalLinkage, nullptr, plainSection);
+  auto *keeping = new GlobalVariable(module, wanted->getType(), true, GlobalValue::InternalLinkage, wanted);
+  auto *open = Function::Create((*support)->getFunction(openSection)->getFunctionType(), GlobalValue::ExternalLinkage,
+                                openSection, module);
+  auto *keepingOpen = new GlobalVariable(module, open->getType(), true, GlobalValue::InternalLinkage, open);
+  bool failed = Linker::linkModules(module, std::move(*support), Linker::Flags::LinkOnlyNeeded,
+                                    [](Module &linked, const StringSet<> &names) {
+                                      for (const auto &name : names)
+                                        if (auto *value = linked.getNamedValue(name.getKey()))
+                                          if (!value->isDeclaration()) {
+                                            value->setVisibility(GlobalValue::DefaultVisibility);
+                                            value->setLinkage(GlobalValue::InternalLinkage);
+                                          }
+                                    });
+  if (failed)
+    return "it cannot be linked with what it needs of sections";
+  Constant *plain = module.getNamedGlobal(plainSection)->getInitializer();
+  for (const SectionSpec &section : file.sections)
+    if (auto *declared = module.getNamedGlobal((sectionPrefix + section.name).str()))
+      define(module, *declared, plain, opening, section, shared);
+  keeping->eraseFromParent();
+  keepingOpen->eraseFromParent();
+  appendToGlobalCtors(module, opening, openingPriority);
+  return "";
+}
+
+} // namespace farside

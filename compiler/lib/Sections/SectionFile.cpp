@@ -1,0 +1,237 @@
+#include "Farside/Sections/SectionFile.h"
+
+#include <algorithm>
+#include <bit>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+#define TOML_EXCEPTIONS 0
+#define TOML_HEADER_ONLY 1
+#include <toml++/toml.h>
+
+namespace farside {
+namespace {
+
+// What the runtime takes; see farside-sections.
+constexpr uint64_t leastLine = 64;
+constexpr uint64_t mostLine = 2 << 20;
+constexpr uint64_t mostWays = 1 << 16;
+constexpr uint64_t mostSlots = 1 << 28;
+constexpr size_t mostSections = 255;
+constexpr size_t longestName = 40;
+/// No machine has so much memory that a larger part of it could be lent to one section.
+constexpr uint64_t mostCapacity = uint64_t(1) << 46;
+constexpr uint64_t mostAhead = 64;
+constexpr uint64_t usualAhead = 8;
+
+/// Reads one file, and notes all that is wrong with it.
+class Reader {
+public:
+  explicit Reader(SectionFile &file) : file(file) {}
+
+  void read(const toml::table &root) {
+    allow(root, {"threads", "section"});
+    if (auto *threads = root.get("threads")) {
+      if (auto value = threads->value<bool>(); value && threads->is_boolean())
+        file.threads = *value;
+      else
+        complain(*threads, "'threads' is true or false");
+    }
+    auto *sections = root.get("section");
+    if (!sections)
+      return complain(root, "no [section.NAME] in it");
+    if (!sections->is_table())
+      return complain(*sections, "'section' is no table: write [section.NAME]");
+    for (auto &&[key, node] : *sections->as_table())
+      readSection(key, node);
+    std::sort(file.sections.begin(), file.sections.end(),
+              [](const auto &one, const auto &other) { return one.place < other.place; });
+    if (file.sections.size() > mostSections)
+      complain(*sections, "more than 255 sections");
+  }
+
+private:
+  void complain(const toml::node &node, std::string message) {
+    file.errors.push_back({node.source().begin.line, node.source().begin.column, std::move(message)});
+  }
+
+  void allow(const toml::table &table, std::initializer_list<std::string_view> keys) {
+    for (auto &&[key, node] : table)
+      if (std::find(keys.begin(), keys.end(), key.str()) == keys.end())
+        file.errors.push_back({key.source().begin.line, key.source().begin.column,
+                               "'" + std::string(key.str()) + "' is not known here"});
+  }
+
+  /// Bytes: an integer, or a text as "64M".
+  std::optional<uint64_t> bytes(const toml::node &node, std::string_view key) {
+    std::string wrong = "'" + std::string(key) + "' is a number of bytes, as 4096 or \"64M\"";
+    if (node.is_integer() && **node.as_integer() >= 0)
+      return **node.as_integer();
+    auto *text = node.as_string();
+    if (!text) {
+      complain(node, wrong);
+      return std::nullopt;
+    }
+    uint64_t number = 0;
+    std::string_view rest = **text;
+    bool digits = false, large = false;
+    for (; !rest.empty() && rest.front() >= '0' && rest.front() <= '9'; rest.remove_prefix(1)) {
+      digits = true;
+      large |= number > mostCapacity;
+      number = large ? number : number * 10 + (rest.front() - '0');
+    }
+    constexpr std::string_view units = "KMGT";
+    size_t unit = rest.size() == 1 ? units.find(rest.front()) : std::string_view::npos;
+    if (!digits || (!rest.empty() && unit == std::string_view::npos)) {
+      complain(node, wrong);
+      return std::nullopt;
+    }
+    unsigned shift = rest.empty() ? 0 : 10 * (unit + 1);
+    return large || number > (mostCapacity >> shift) ? mostCapacity + 1 : number << shift;
+  }
+
+  std::optional<uint64_t> number(const toml::node &node, std::string_view key, uint64_t least, uint64_t most) {
+    if (node.is_integer() && **node.as_integer() >= int64_t(least) && **node.as_integer() <= int64_t(most))
+      return **node.as_integer();
+    complain(node, "'" + std::string(key) + "' is a number from " + std::to_string(least) + " to " +
+                       std::to_string(most));
+    return std::nullopt;
+  }
+
+  std::optional<std::string> text(const toml::node &node, std::string_view key) {
+    if (auto *value = node.as_string(); value && !value->get().empty())
+      return value->get();
+    complain(node, "'" + std::string(key) + "' is a text that is not empty");
+    return std::nullopt;
+  }
+
+  void readStructure(const toml::node &node, SectionSpec &section) {
+    if (auto *word = node.as_string()) {
+      if (word->get() == "direct")
+        section.ways = 1;
+      else if (word->get() == "full")
+        section.ways = 0;
+      else
+        complain(node, "no structure '" + word->get() + "': \"direct\", \"full\", or how many lines a set has");
+    } else if (auto ways = number(node, "structure", 1, mostWays)) {
+      section.ways = *ways;
+    }
+  }
+
+  void readSection(const toml::key &key, const toml::node &node) {
+    SectionSpec section;
+    section.name = key.str();
+    section.place = key.source().begin.line;
+    auto *table = node.as_table();
+    if (!table)
+      return complain(node, "a section is a table: write [section." + section.name + "]");
+    bool plain = !section.name.empty() && std::all_of(section.name.begin(), section.name.end(), [](char letter) {
+      return isalnum(static_cast<unsigned char>(letter)) || letter == '_' || letter == '-';
+    });
+    if (!plain || section.name.size() > longestName)
+      complain(node, "the name of a section has up to 40 letters, digits, '_' and '-'");
+    allow(*table, {"capacity", "line", "structure", "ahead", "sites"});
+    size_t before = file.errors.size();
+    auto *capacity = need(*table, "capacity"), *line = need(*table, "line"), *sites = need(*table, "sites");
+    if (capacity)
+      section.capacity = bytes(*capacity, "capacity").value_or(0);
+    if (line)
+      section.line = bytes(*line, "line").value_or(0);
+    if (auto *structure = table->get("structure"))
+      readStructure(*structure, section);
+    if (file.errors.size() == before)
+      checkShape(*capacity, *line, section);
+    if (auto *ahead = table->get("ahead"))
+      section.ahead = number(*ahead, "ahead", 0, mostAhead).value_or(0);
+    else if (file.errors.size() == before)
+      section.ahead = std::min(usualAhead, section.capacity / section.line / 4);
+    if (sites)
+      readSites(*sites, section);
+    file.sections.push_back(std::move(section));
+  }
+
+  const toml::node *need(const toml::table &table, std::string_view key) {
+    auto *node = table.get(key);
+    if (!node)
+      complain(table, "the section has no '" + std::string(key) + "'");
+    return node;
+  }
+
+  void checkShape(const toml::node &capacity, const toml::node &line, const SectionSpec &section) {
+    if (!std::has_single_bit(section.line) || section.line < leastLine || section.line > mostLine)
+      return complain(line, "lines of " + std::to_string(section.line) +
+                                " bytes: a line has 64 bytes to 2 MiB, and a power of two of them");
+    uint64_t least = section.line * std::max(section.ways, 1u);
+    if (section.capacity < least)
+      complain(capacity, "a capacity of " + std::to_string(section.capacity) + " bytes, which is less than " +
+                             std::to_string(least) + ", the least with such lines");
+    else if (section.capacity > mostCapacity)
+      complain(capacity, "a capacity of more than 64T");
+    else if (section.capacity / section.line > mostSlots)
+      complain(capacity, "a capacity that makes more than " + std::to_string(mostSlots) + " lines");
+  }
+
+  void readSites(const toml::node &node, SectionSpec &section) {
+    auto *array = node.as_array();
+    if (!array || array->empty())
+      return complain(node, "'sites' is a list of what is allocated there: [{ file = \"graph.c\", line = 12 }]");
+    for (const toml::node &each : *array)
+      readSite(each, section);
+  }
+
+  void readSite(const toml::node &node, SectionSpec &section) {
+    auto *table = node.as_table();
+    if (!table)
+      return complain(node, "a site is a table: { file = \"graph.c\", line = 12 }");
+    allow(*table, {"file", "function", "line", "column"});
+    SiteName site;
+    site.place = node.source().begin.line;
+    auto *name = table->get("file"), *function = table->get("function");
+    auto *line = table->get("line"), *column = table->get("column");
+    if (name)
+      site.file = text(*name, "file").value_or("");
+    if (function)
+      site.function = text(*function, "function").value_or("");
+    if (line)
+      site.line = number(*line, "line", 1, UINT32_MAX).value_or(0);
+    if (column)
+      site.column = number(*column, "column", 1, UINT32_MAX).value_or(0);
+    if (line && !name)
+      complain(node, "a site with a line needs the file, too");
+    else if (column && !line)
+      complain(node, "a site with a column needs the line, too");
+    else if (!line && !function)
+      complain(node, "a site needs a line or a function");
+    section.sites.push_back(std::move(site));
+  }
+
+  SectionFile &file;
+};
+
+} // namespace
+
+std::string SectionFile::show(const SectionFileError &error) const {
+  std::string place = path;
+  if (error.line)
+    place += ":" + std::to_string(error.line) + (error.column ? ":" + std::to_string(error.column) : "");
+  return place + ": error: " + error.message;
+}
+
+SectionFile readSectionFile(const std::string &path) {
+  SectionFile file;
+  file.path = path;
+  auto parsed = toml::parse_file(path);
+  if (!parsed) {
+    const toml::parse_error &error = parsed.error();
+    file.errors.push_back({error.source().begin.line, error.source().begin.column, std::string(error.description())});
+    return file;
+  }
+  Reader(file).read(parsed.table());
+  std::sort(file.errors.begin(), file.errors.end(), [](const auto &one, const auto &other) {
+    return std::pair(one.line, one.column) < std::pair(other.line, other.column);
+  });
+  return file;
+}
+
+} // namespace farside

@@ -1,0 +1,206 @@
+/*
+ * What compiled programs do with sections, on top of farside/section.h. It is linked into them as bitcode, so that
+ * lookups are inlined.
+ *
+ * Every pointer that comes here may also be plain: a section that could not be opened is plain memory, allocations fall
+ * back to it, and code is shared by remote and by plain pointers. A plain pointer is never found in a section.
+ */
+#include <farside/section.h>
+
+#define PART __attribute__((always_inline, nothrow, visibility("hidden")))
+#define SLOW __attribute__((noinline, cold, nothrow, visibility("hidden")))
+#define CALL __attribute__((noinline, nothrow, visibility("hidden")))
+
+/* What a section is before it is opened. */
+const struct farside_section farside_rt_plain = {
+    farside_no_tags_, farside_no_states_, 0, 0, 0, (farside_ptr)0xff << FARSIDE_ID_SHIFT_, 0, 1, 1, 0, 0, 6, 6, 0, 0, 0, 0, 0,
+};
+
+/* Opens a section unless another unit of the program did. It is shared if one of them needs that. */
+CALL void farside_rt_open(struct farside_section *section, const struct farside_section_options *how) {
+    const uint32_t shared = section->shared | (how->shared != 0);
+    if (!section->id) farside_section_open(section, how);
+    section->shared = shared;
+}
+
+static void *number_at(uint64_t pointer) { return (void *)(uintptr_t)pointer; }
+static uint64_t number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
+
+/* Allocations. Where the section has no room, the program's memory does. */
+CALL void *farside_rt_malloc(struct farside_section *section, size_t size) {
+    farside_ptr block = section->id ? farside_section_alloc(section, size ? size : 1, 0) : 0;
+    return block ? number_at(block) : malloc(size);
+}
+
+CALL void *farside_rt_calloc(struct farside_section *section, size_t count, size_t each) {
+    size_t size;
+    farside_ptr block;
+    if (!section->id || __builtin_mul_overflow(count, each, &size)) return calloc(count, each);
+    block = farside_section_alloc(section, size ? size : 1, 0);
+    if (!block) return calloc(count, each);
+    farside_fill(section, block, 0, size);
+    return number_at(block);
+}
+
+/* Frees what is remote. What is left to the program's own free() comes back: all else, or nothing. */
+CALL void *farside_rt_release(void *pointer) {
+    if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return pointer;
+    farside_section_free(number(pointer));
+    return 0;
+}
+
+CALL void *farside_rt_realloc(struct farside_section *section, void *pointer, size_t size) {
+    farside_ptr block;
+    size_t had;
+    if (!pointer) return farside_rt_malloc(section, size);
+    if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return realloc(pointer, size);
+    had = farside_section_size(number(pointer));
+    if (size <= had && size > had / 2) return pointer;
+    block = farside_section_alloc(section, size ? size : 1, 0);
+    if (!block) return size <= had ? pointer : 0;
+    {
+        unsigned char some[1024];
+        size_t at, all = size < had ? size : had;
+        for (at = 0; at < all; at += sizeof some) {
+            const size_t part = all - at < sizeof some ? all - at : sizeof some;
+            farside_read(section, some, number(pointer) + at, part);
+            farside_write(section, block + at, some, part);
+        }
+    }
+    farside_section_free(number(pointer));
+    return number_at(block);
+}
+
+SLOW void farside_rt_read_parts(const struct farside_section *section, const void *pointer, size_t size, void *into) {
+    farside_read(section, into, number(pointer), size);
+}
+
+SLOW void farside_rt_write_parts(const struct farside_section *section, void *pointer, size_t size, const void *from) {
+    farside_write(section, number(pointer), from, size);
+}
+
+/*
+ * The address of `size` bytes for the operation that comes next: in their line, or in `copy`, where they are copied to
+ * if they lie across the end of a line or if other threads use the section. `whole`: they never lie so.
+ */
+#define READ(structure)                                                                                                \
+    PART const void *farside_rt_read_##structure(const struct farside_section *section, const void *pointer,           \
+                                                 size_t size, int whole, void *copy) {                                 \
+        if (__builtin_expect(section->shared || (!whole && farside_is_split(section, number(pointer), size)), 0)) {    \
+            farside_rt_read_parts(section, pointer, size, copy);                                                       \
+            return copy;                                                                                               \
+        }                                                                                                              \
+        return farside_at_##structure(section, number(pointer));                                                       \
+    }
+
+/* The same for bytes that will be written; when they are, comes farside_rt_written() with what this returned. */
+#define WRITE(structure)                                                                                               \
+    PART void *farside_rt_write_##structure(const struct farside_section *section, void *pointer, size_t size,         \
+                                            int whole, void *copy) {                                                   \
+        void *address;                                                                                                 \
+        if (__builtin_expect(section->shared || (!whole && farside_is_split(section, number(pointer), size)), 0))      \
+            return copy;                                                                                               \
+        address = farside_at_##structure(section, number(pointer));                                                    \
+        farside_note_written(section, address, size);                                                                  \
+        return address;                                                                                                \
+    }
+
+READ(direct)
+READ(set)
+READ(full)
+WRITE(direct)
+WRITE(set)
+WRITE(full)
+
+PART void farside_rt_written(const struct farside_section *section, void *pointer, size_t size, const void *address,
+                             const void *copy) {
+    if (__builtin_expect(address == copy, 0)) farside_rt_write_parts(section, pointer, size, copy);
+}
+
+/* As memmove() and memset(); each pointer may be remote or plain, and the section is that of those that are remote. */
+CALL void farside_rt_move(const struct farside_section *to_section, const struct farside_section *from_section,
+                          void *to, const void *from, size_t size) {
+    unsigned char some[1024];
+    const int remote_to = number(to) >> FARSIDE_ID_SHIFT_ != 0, remote_from = number(from) >> FARSIDE_ID_SHIFT_ != 0;
+    if (!remote_to && !remote_from) {
+        memmove(to, from, size);
+    } else if (!remote_from) {
+        farside_write(to_section, number(to), from, size);
+    } else if (!remote_to) {
+        farside_read(from_section, to, number(from), size);
+    } else {
+        /* Piece by piece, from the end on if the pieces would be written over before they are read. */
+        const int backwards = number(to) > number(from);
+        size_t done;
+        for (done = 0; done < size; done += sizeof some) {
+            const size_t part = size - done < sizeof some ? size - done : sizeof some;
+            const size_t at = backwards ? size - done - part : done;
+            farside_read(from_section, some, number(from) + at, part);
+            farside_write(to_section, number(to) + at, some, part);
+        }
+    }
+}
+
+CALL void farside_rt_fill(const struct farside_section *section, void *to, int byte, size_t size) {
+    if (number(to) >> FARSIDE_ID_SHIFT_)
+        farside_fill(section, number(to), byte, size);
+    else
+        memset(to, byte, size);
+}
+
+/*
+ * How many turns of a loop a line lasts, of which each uses `size` bytes, and which is `stride` bytes on with each; 0 if
+ * already the first ones lie across its end.
+ */
+CALL uint64_t farside_rt_turns(const struct farside_section *section, const void *pointer, size_t size,
+                               int64_t stride) {
+    const uint64_t line = (uint64_t)1 << section->shift, at = number(pointer) & (line - 1);
+    if (!(number(pointer) >> FARSIDE_ID_SHIFT_) || (stride == 0 && at + size <= line)) return ~(uint64_t)0 >> 1;
+    if (at + size > line) return 0;
+    if (stride > 0) return (line - size - at) / (uint64_t)stride + 1;
+    return at / (0 - (uint64_t)stride) + 1;
+}
+
+/*
+ * Keeps the line of the first turn, for so many turns, which are no more than it lasts; null if it cannot be kept. The
+ * result is the address of what the first turn uses.
+ */
+CALL void *farside_rt_hold(const struct farside_section *section, void *pointer, size_t size, int64_t stride,
+                           uint64_t turns, int written) {
+    unsigned char *address;
+    if (!turns) return 0;
+    if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return pointer;
+    address = (unsigned char *)farside_pin(section, number(pointer));
+    if (address && written) {
+        const int64_t way = stride * (int64_t)(turns - 1);
+        farside_note_written(section, way < 0 ? address + way : address, size + (uint64_t)(way < 0 ? -way : way));
+    }
+    return address;
+}
+
+CALL void farside_rt_let_go(const struct farside_section *section, const void *address) {
+    if (address) farside_unpin(section, address);
+}
+
+/*
+ * Sends for what a loop comes to: it is at `pointer`, and has `turns` turns to go. At its start so many lines are sent
+ * for, and then one with each that it comes to.
+ */
+CALL void farside_rt_ahead(const struct farside_section *section, const void *pointer, size_t size, int64_t stride,
+                           uint64_t turns, uint64_t lines, int start) {
+    const uint64_t line = (uint64_t)1 << section->shift, mask = ~(line - 1), first = number(pointer);
+    uint64_t last, from, to;
+    if (!(first >> FARSIDE_ID_SHIFT_) || !turns) return;
+    last = first + (uint64_t)stride * (turns - 1);
+    if (stride > 0) {
+        last += size - 1;
+        from = start ? (first & mask) + line : (first & mask) + lines * line;
+        to = (first & mask) + lines * line;
+        if (to > (last & mask)) to = last & mask;
+    } else {
+        to = start ? (first & mask) - line : (first & mask) - lines * line;
+        from = (first & mask) - lines * line;
+        if (from < (last & mask) || from > first) from = last & mask;
+    }
+    if (from <= to && from >> FARSIDE_ID_SHIFT_ == first >> FARSIDE_ID_SHIFT_) farside_fetch(from, to - from + line);
+}

@@ -1,0 +1,37 @@
+// Marked operations become those of rmem; others stay.
+// RUN: farside-opt %s --farside-to-remote | FileCheck %s
+
+rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
+llvm.func @malloc(i64) -> !llvm.ptr
+llvm.func @calloc(i64, i64) -> !llvm.ptr
+llvm.func @realloc(!llvm.ptr, i64) -> !llvm.ptr
+llvm.func @free(!llvm.ptr)
+
+// CHECK-LABEL: llvm.func @all
+llvm.func @all(%size: i64, %short: i32, %byte: i8, %plain: !llvm.ptr) {
+  // CHECK: %[[BLOCK:.*]] = rmem.alloc @nodes, %arg0
+  %block = llvm.call @malloc(%size) {rmem.in = @nodes} : (i64) -> !llvm.ptr
+  // CHECK: %[[ZEROED:.*]] = rmem.alloc_zeroed @nodes, %arg0, %arg0
+  %zeroed = llvm.call @calloc(%size, %size) {rmem.in = @nodes} : (i64, i64) -> !llvm.ptr
+  // CHECK: %[[GROWN:.*]] = rmem.realloc @nodes, %[[ZEROED]], %arg0
+  %grown = llvm.call @realloc(%zeroed, %size) {rmem.in = @nodes} : (!llvm.ptr, i64) -> !llvm.ptr
+  // CHECK: llvm.getelementptr
+  %at = llvm.getelementptr %block[%size] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+  // CHECK: rmem.load @nodes, %{{.*}} align 4 : i32
+  %value = llvm.load %at {alignment = 4 : i64, rmem.in = @nodes} : !llvm.ptr -> i32
+  // CHECK: rmem.store @nodes, %{{.*}} align 1 : i32
+  llvm.store %value, %at {rmem.in = @nodes} : i32, !llvm.ptr
+  // CHECK: llvm.store %{{.*}}, %arg3
+  llvm.store %value, %plain : i32, !llvm.ptr
+  // CHECK: rmem.move to @nodes %[[BLOCK]], from %arg3, %arg0
+  "llvm.intr.memcpy"(%block, %plain, %size) <{isVolatile = false}> {rmem.in = @nodes} : (!llvm.ptr, !llvm.ptr, i64) -> ()
+  // CHECK: %[[WIDE:.*]] = llvm.zext %arg1 : i32 to i64
+  // CHECK: rmem.move to %arg3, from @nodes %[[BLOCK]], %[[WIDE]]
+  "llvm.intr.memmove"(%plain, %block, %short) <{isVolatile = false}> {rmem.from = @nodes} : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  // CHECK: rmem.fill @nodes, %[[BLOCK]], %arg2, %arg0
+  "llvm.intr.memset"(%block, %byte, %size) <{isVolatile = false}> {rmem.in = @nodes} : (!llvm.ptr, i8, i64) -> ()
+  // CHECK: %[[REST:.*]] = rmem.release @nodes, %[[BLOCK]]
+  // CHECK: llvm.call @free(%[[REST]])
+  llvm.call @free(%block) {rmem.in = @nodes} : (!llvm.ptr) -> ()
+  llvm.return
+}

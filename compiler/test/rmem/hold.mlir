@@ -1,0 +1,56 @@
+// Loops that go through lines look each up once, and send for those that they come to.
+// RUN: farside-opt %s --farside-structure --farside-hold-lines | FileCheck %s
+
+rmem.section @numbers capacity 65536 line 4096 ways 1 ahead 8
+
+// CHECK-LABEL: llvm.func @sum
+// CHECK: scf.while
+// CHECK: %[[FROM:.*]] = llvm.getelementptr %arg0
+// CHECK: %[[LAST:.*]] = rmem.turns @numbers, %[[FROM]] size 8 stride 8
+// CHECK: %[[TURNS:.*]] = arith.minui %{{.*}}, %[[LAST]]
+// CHECK: rmem.ahead @numbers, %[[FROM]], %{{.*}} start %{{.*}} size 8 stride 8
+// CHECK: %[[LINE:.*]] = rmem.hold @numbers, %[[FROM]], %[[TURNS]] size 8 stride 8 written
+// CHECK: scf.if
+// CHECK: scf.for unsigned %{{.*}} to %[[TURNS]]
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]]
+// CHECK: llvm.load %[[AT]]
+// CHECK: llvm.store %{{.*}}, %[[AT]]
+// CHECK: else
+// CHECK: rmem.load
+// CHECK: rmem.store
+// CHECK: rmem.let_go @numbers, %[[LINE]]
+llvm.func @sum(%array: !llvm.ptr, %count: i64) -> i64 {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero, %zero : i64, i64)
+^loop(%i: i64, %sum: i64):
+  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %value = rmem.load @numbers, %at align 8 : i64
+  %more_sum = llvm.add %sum, %value : i64
+  rmem.store @numbers, %more_sum, %at align 8 : i64
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next, %more_sum : i64, i64), ^end
+^end:
+  llvm.return %more_sum : i64
+}
+
+// What is called may free what is held.
+// CHECK-LABEL: llvm.func @calls
+// CHECK-NOT: rmem.hold
+// CHECK: rmem.load
+llvm.func @calls(%array: !llvm.ptr, %count: i64) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero : i64)
+^loop(%i: i64):
+  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %value = rmem.load @numbers, %at align 8 : i64
+  llvm.call @used(%value) : (i64) -> ()
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next : i64), ^end
+^end:
+  llvm.return
+}
+llvm.func @used(i64)

@@ -1,0 +1,34 @@
+// RUN: farside-opt %s -split-input-file -verify-diagnostics
+
+// expected-error@+1 {{has lines of 100 bytes}}
+rmem.section @odd capacity 65536 line 100 ways 2 ahead 8
+
+// -----
+
+// expected-error@+1 {{has no room for one set of lines}}
+rmem.section @small capacity 128 line 128 ways 2 ahead 8
+
+// -----
+
+llvm.func @nowhere(%size: i64) {
+  // expected-error@+1 {{is of the section @nodes, which there is not}}
+  %block = rmem.alloc @nodes, %size
+  llvm.return
+}
+
+// -----
+
+rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
+llvm.func @crooked(%block: !llvm.ptr) {
+  // expected-error@+1 {{has an alignment of 3, which is no power of two}}
+  %value = rmem.load @nodes, %block align 3 : i32
+  llvm.return
+}
+
+// -----
+
+llvm.func @neither(%one: !llvm.ptr, %other: !llvm.ptr, %size: i64) {
+  // expected-error@+1 {{has no section}}
+  rmem.move to %one, from %other, %size
+  llvm.return
+}

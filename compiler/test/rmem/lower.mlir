@@ -1,0 +1,33 @@
+// Operations become calls of what programs bring along; the structure of the section is known.
+// RUN: farside-opt %s --farside-lower-remote | FileCheck %s
+
+// CHECK-NOT: rmem
+// CHECK-DAG: llvm.mlir.global external hidden @farside.section.nodes() {{.*}}: !llvm.array<88 x i8>
+rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
+rmem.section @edges capacity 65536 line 4096 ways 1 ahead 8
+
+// CHECK-LABEL: llvm.func @all
+llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
+  // CHECK: %[[ROOM:.*]] = llvm.alloca %{{.*}} x !llvm.array<8 x i8> {alignment = 16 : i64}
+  // CHECK: %[[SECTION:.*]] = llvm.mlir.addressof @farside.section.nodes
+  // CHECK: %[[BLOCK:.*]] = llvm.call @farside_rt_malloc(%[[SECTION]], %arg0)
+  %block = rmem.alloc @nodes, %size
+  // CHECK: %[[WHOLE:.*]] = llvm.mlir.constant(1 : i32)
+  // CHECK: %[[AT:.*]] = llvm.call @farside_rt_read_set(%{{.*}}, %[[BLOCK]], %{{.*}}, %[[WHOLE]], %[[ROOM]])
+  // CHECK: llvm.load %[[AT]] {alignment = 4 : i64} : !llvm.ptr -> i32
+  %value = rmem.load @nodes, %block align 4 : i32
+  // An element that may lie across the end of a line.
+  // CHECK: %[[PART:.*]] = llvm.mlir.constant(0 : i32)
+  // CHECK: %[[TO:.*]] = llvm.call @farside_rt_write_direct(%{{.*}}, %{{.*}}, %{{.*}}, %[[PART]], %[[ROOM]])
+  // CHECK: llvm.store %arg0, %[[TO]] {alignment = 1 : i64} : i64, !llvm.ptr
+  // CHECK: llvm.call @farside_rt_written(
+  %other = rmem.alloc @edges, %size
+  rmem.store @edges, %size, %other align 1 : i64
+  // CHECK: llvm.call @farside_rt_move(
+  rmem.move to @nodes %block, from %plain, %size
+  // CHECK: llvm.call @farside_rt_fill(
+  rmem.fill @nodes, %block, %byte, %size
+  // CHECK: llvm.call @farside_rt_release(
+  %rest = rmem.release @nodes, %block
+  llvm.return
+}
