@@ -33,6 +33,8 @@ pub struct Figures {
     fault_ns: [u64; FAULT_BUCKETS],
     /// That of the process that would miss most.
     curve: Curve,
+    /// The same of the last seconds alone.
+    recent: Curve,
     /// Processes counted so far.
     pub processes: u64,
 }
@@ -40,7 +42,13 @@ pub struct Figures {
 impl Default for Figures {
     fn default() -> Self {
         let zero = Counters::new().snapshot();
-        Self { fields: zero.fields(), fault_ns: zero.fault_ns, curve: zero.curve, processes: 0 }
+        Self {
+            fields: zero.fields(),
+            fault_ns: zero.fault_ns,
+            curve: zero.curve,
+            recent: zero.recent,
+            processes: 0,
+        }
     }
 }
 
@@ -61,12 +69,18 @@ impl Figures {
         }
         if snapshot.curve.misses[0] > self.curve.misses[0] {
             self.curve = snapshot.curve.clone();
+            self.recent = snapshot.recent.clone();
         }
     }
 
     /// How many misses there would be with other limits, if that is known, of the process that has most.
     pub fn curve(&self) -> Option<&Curve> {
         self.curve.is_known().then_some(&self.curve)
+    }
+
+    /// The same as it was in the last seconds.
+    pub fn recent(&self) -> Option<&Curve> {
+        self.recent.is_known().then_some(&self.recent)
     }
 
     /// Names and values in the order of their declaration.

@@ -52,6 +52,7 @@ macro_rules! counters {
                     $($name: self.$name.load(Relaxed),)*
                     fault_ns: std::array::from_fn(|i| self.fault_ns[i].load(Relaxed)),
                     curve: self.curve.snapshot(),
+                    recent: self.curve.recent(),
                 }
             }
         }
@@ -64,6 +65,8 @@ macro_rules! counters {
             pub fault_ns: [u64; FAULT_BUCKETS],
             /// How many misses there would be with other sizes of memory.
             pub curve: Curve,
+            /// The same of the last seconds alone.
+            pub recent: Curve,
         }
 
         impl Snapshot {
