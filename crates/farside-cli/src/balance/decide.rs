@@ -19,6 +19,9 @@ const MOST_WAITING: f64 = 0.99;
 /// Misses that make what is recent worth more than what is known for longer.
 const TELLING: f64 = 200.0;
 
+/// A program grows if it has touched such a part more since it was asked before.
+const GROWING: u64 = 32;
+
 /// In so many seconds, what an idle program missed before comes to count half.
 const IDLE_HALF_LIFE: f64 = 10.0;
 
@@ -64,10 +67,12 @@ fn pages(bytes: u64) -> usize {
     (bytes / PAGE as u64) as usize
 }
 
-/// What a program uses, and a little more, so that it may grow; `None` if it has not begun.
+/// What a program uses, and a little more, so that it may grow; `None` while it grows: nobody knows how far.
 fn need(found: &Found) -> Option<u64> {
-    let footprint = found.said.as_ref()?.report.counter("footprint_bytes");
-    (footprint > 0).then(|| footprint.saturating_add(footprint / 8).saturating_add(LEAST_LIMIT))
+    let footprint = |said: &Said| said.report.counter("footprint_bytes");
+    let (now, before) = (footprint(found.said.as_ref()?), footprint(found.before.as_ref()?));
+    let grows = now > before.saturating_add(before / GROWING);
+    (!grows).then(|| now.saturating_add(now / 8).saturating_add(LEAST_LIMIT))
 }
 
 /// What a program misses, by what it said last.
