@@ -9,6 +9,9 @@ use crate::sharing::{Program, Sharing};
 /// anyway; this bounds the time until then.
 const MOST_ROUNDS: usize = 1 << 20;
 
+/// What is gained has to be more than such a part of the misses that there are: less is what is rounded.
+const ROUNDED: f64 = 1e-12;
+
 /// Exchanges chunks of `chunk` pages, then half as many, down to `finest` pages.
 pub fn exchange_finer<P: Program>(
     sharing: &Sharing<P>,
@@ -118,7 +121,7 @@ fn best(states: &[State]) -> Option<(usize, usize)> {
     }
     let now = states.iter().map(|state| state.now.worst).fold(0.0, f64::max);
     let worst = three_worst(states);
-    let mut best = (Value { worst: now, misses: 0.0 }, None);
+    let mut best = (Value { worst: now, misses: -rounded(states) }, None);
     for (to, gets) in states.iter().enumerate() {
         for (from, gives) in states.iter().enumerate().filter(|(from, _)| *from != to) {
             let (Some(less), Some(penalty)) = (gives.less, gives.penalty()) else { continue };
@@ -141,7 +144,7 @@ fn best_of_misses(states: &[State]) -> Option<(usize, usize)> {
     let penalty = |(index, state): (usize, &State)| Some((index, state.penalty()?));
     let mut least: Vec<(usize, f64)> = states.iter().enumerate().filter_map(penalty).collect();
     least.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let mut best = (0.0, None);
+    let mut best = (-rounded(states), None);
     for (to, gets) in states.iter().enumerate() {
         let Some((from, penalty)) = least.iter().find(|(from, _)| *from != to) else { continue };
         if penalty - gets.benefit() < best.0 {
@@ -149,6 +152,11 @@ fn best_of_misses(states: &[State]) -> Option<(usize, usize)> {
         }
     }
     best.1
+}
+
+/// By how much sums of misses may be off.
+fn rounded(states: &[State]) -> f64 {
+    ROUNDED * states.iter().map(|state| state.now.misses).fold(0.0, f64::max)
 }
 
 /// The three programs that are worst off: one of them is in no exchange of two.

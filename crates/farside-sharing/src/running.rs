@@ -15,6 +15,9 @@ const PARTS: usize = 1 << 12;
 /// How much better new shares have to be than those that are, as a share of all misses or of the greatest slowdown.
 const WORTH: f64 = 0.05;
 
+/// The same for shares found by looking ahead, beside those of exchanges.
+const FARTHER: f64 = 0.01;
+
 /// By how much shares that follow from weights may be off before they are changed, as a share of them.
 const SLACK: f64 = 0.0625;
 
@@ -254,7 +257,7 @@ impl Group<'_> {
         let Ok(sharing) = Sharing::new(claims, total, goal) else { return floors };
         let best = self.best(&sharing, seen);
         match before {
-            Some(before) if is_good_enough(&sharing, before, &best) => before.to_vec(),
+            Some(before) if is_good_enough(&sharing, before, &best, WORTH) => before.to_vec(),
             _ => best,
         }
     }
@@ -272,8 +275,8 @@ impl Group<'_> {
         grow(sharing, &mut ahead);
         let mut ahead = self.rest(sharing.memory(), ahead, seen);
         exchange_finer(sharing, &mut ahead, half, finest);
-        let is_worse = sharing.value(&greedy) > sharing.value(&ahead);
-        if is_worse { ahead } else { greedy }
+        // As good as the same, exchanges have moved less.
+        if is_good_enough(sharing, &greedy, &ahead, FARTHER) { greedy } else { ahead }
     }
 
     /// Shares with what they leave over, by weights: first to those that may soon use more than they did.
@@ -294,8 +297,13 @@ fn others(shares: &[usize], seen: &[usize]) -> usize {
     all.map(|(_, share)| *share).sum()
 }
 
-/// Whether earlier shares are nearly as good as new ones.
-fn is_good_enough(sharing: &Sharing<Known<'_>>, before: &[usize], new: &[usize]) -> bool {
+/// Whether earlier shares are as good as new ones, but for such a part.
+fn is_good_enough(
+    sharing: &Sharing<Known<'_>>,
+    before: &[usize],
+    new: &[usize],
+    worth: f64,
+) -> bool {
     let floors = before.iter().zip(sharing.programs());
     if before.iter().sum::<usize>() != sharing.memory()
         || !floors.clone().all(|(share, program)| *share >= program.least)
@@ -304,7 +312,7 @@ fn is_good_enough(sharing: &Sharing<Known<'_>>, before: &[usize], new: &[usize])
     }
     let (old, new) = (sharing.value(before), sharing.value(new));
     // Less than a miss in a second is nothing.
-    old.worst <= new.worst * (1.0 + WORTH) && old.misses <= new.misses * (1.0 + WORTH) + 1.0
+    old.worst <= new.worst * (1.0 + worth) && old.misses <= new.misses * (1.0 + worth) + 1.0
 }
 
 /// A program whose curve is known.

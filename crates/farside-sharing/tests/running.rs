@@ -114,6 +114,14 @@ fn little_changes_change_nothing() {
 }
 
 #[test]
+fn alike_programs_have_alike_shares() {
+    let members = vec![member(Some(slope(900, 1e3)), 900); 3];
+    for rule in [Rule::Throughput, Rule::Fairness, Rule::Weights] {
+        assert_eq!(shares(300, rule, &members), [100, 100, 100], "{rule:?}");
+    }
+}
+
+#[test]
 fn two_hundred_programs_share() {
     let members: Vec<_> = (0..200)
         .map(|i| match i % 4 {

@@ -397,3 +397,17 @@ fn processes_of_a_run_share_its_limit() {
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert_eq!(lines[0], lines[1]);
 }
+
+#[test]
+fn the_table_of_balance_has_all_its_rows() {
+    let Some(stage) = Stage::new("the_table_of_balance_has_all_its_rows") else { return };
+    let mut command = stage.farside(&["bench", "balance", "--scale", "small", "--json"]);
+    command.args(["--repetitions", "1", "--cache"]).arg(stage.home.path());
+    let output = command.output().expect("farside starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = rows.as_array().expect("rows");
+    assert_eq!(rows.len(), 4, "{rows:#?}");
+    assert!(rows.iter().all(|row| row["ours"].as_f64() > Some(0.0)), "{rows:#?}");
+    assert_eq!(rows[0]["goal"], "at least 1.25x", "{rows:#?}");
+}
