@@ -35,6 +35,8 @@ pub struct Figures {
     curve: Curve,
     /// The same of the last seconds alone.
     recent: Curve,
+    /// Processes that live among those counted so far.
+    living: u64,
     /// Processes counted so far.
     pub processes: u64,
 }
@@ -47,6 +49,7 @@ impl Default for Figures {
             fault_ns: zero.fault_ns,
             curve: zero.curve,
             recent: zero.recent,
+            living: 0,
             processes: 0,
         }
     }
@@ -56,11 +59,16 @@ impl Figures {
     /// Adds one process's counters.
     pub fn add(&mut self, snapshot: &Snapshot, alive: bool) {
         self.processes += 1;
+        self.living += u64::from(alive);
         for ((name, total), (_, value)) in self.fields.iter_mut().zip(snapshot.fields()) {
             *total = match combination(name) {
                 Combination::Sum => total.wrapping_add(value),
                 Combination::Level if alive => total.wrapping_add(value),
                 Combination::Level => *total,
+                // What the dead were allowed is past, as soon as one lives.
+                Combination::Greatest if *name == "limit_bytes" && alive && self.living == 1 => {
+                    value
+                }
                 Combination::Greatest => value.max(*total),
             };
         }

@@ -376,8 +376,8 @@ fn a_limit_is_changed_while_a_program_runs() {
 fn processes_of_a_run_share_its_limit() {
     let Some(stage) = Stage::new("processes_of_a_run_share_its_limit") else { return };
     let mut command = stage.farside(&["run", "--quiet", "--local", "300M", "--", "sh", "-c"]);
-    let script = format!("{0} loop 8000 <&3 & {0} loop 8000 <&3 & wait", stage.path.display());
-    command.arg(format!("exec 3<&0; {script}")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let script = format!("{0} loop 8000 <&9 & {0} loop 8000 <&9 & wait", stage.path.display());
+    command.arg(format!("exec 9<&0; {script}")).stdin(Stdio::piped()).stdout(Stdio::piped());
     command.process_group(0);
     let mut run = command.spawn().expect("farside starts");
     let both = |seen: &[Seen]| seen.first().is_some_and(|it| it.resident > 62 * MIB);
