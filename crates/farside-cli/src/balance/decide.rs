@@ -16,6 +16,9 @@ const MISS_SECONDS: f64 = 10e-6;
 /// The share of its time that a program is taken to wait at most.
 const MOST_WAITING: f64 = 0.99;
 
+/// The same for what one missed that works, but uses none of the pages of which that would be seen.
+const UNSEEN_HALF_LIFE: f64 = 1.0;
+
 /// Misses that make what is recent worth more than what is known for longer.
 const TELLING: f64 = 200.0;
 
@@ -84,7 +87,9 @@ fn curve(found: &Found, now: Instant) -> Option<SeenCurve> {
         Some(_) => now.saturating_duration_since(found.busy_at).as_secs_f64(),
         None => 0.0,
     };
-    let fades = (-idle / IDLE_HALF_LIFE).exp2();
+    // It works, and comes to none of the pages of which that would be seen: it needs few.
+    let unseen = found.busy_at.saturating_duration_since(found.seen_at).as_secs_f64();
+    let fades = (-idle / IDLE_HALF_LIFE - unseen / UNSEEN_HALF_LIFE).exp2();
     let limit = said.report.counter("limit_bytes");
     let behind = points.partition_point(|(bytes, _)| *bytes < limit);
     let misses = points.get(behind).map_or(0.0, |(_, misses)| *misses);

@@ -46,6 +46,8 @@ pub struct Found {
     passed: u32,
     /// When it was seen to do something.
     pub busy_at: Instant,
+    /// When it was last seen to come to a page that is tracked.
+    pub seen_at: Instant,
 }
 
 /// What a program said of itself at a time.
@@ -70,6 +72,7 @@ impl Found {
             deaf: 0,
             passed: 0,
             busy_at: Instant::now(),
+            seen_at: Instant::now(),
         }
     }
 
@@ -106,6 +109,10 @@ impl Found {
                 let ticks = |said: &Option<Said>| said.as_ref().and_then(|said| said.ticks);
                 if said.ticks.is_none() || said.ticks != ticks(&self.said) {
                     self.busy_at = Instant::now();
+                }
+                let recent = |said: &Said| said.report.recent.clone();
+                if self.said.as_ref().and_then(recent) != recent(&said) {
+                    self.seen_at = Instant::now();
                 }
                 self.before = self.said.replace(*said);
                 (self.state, self.unsure) = (Some(state), None);

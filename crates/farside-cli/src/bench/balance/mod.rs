@@ -77,9 +77,11 @@ enum Way {
     Rule,
     Halves,
     Pool,
+    /// All of it is local.
+    Local,
 }
 
-const WAYS: [Way; 3] = [Way::Rule, Way::Halves, Way::Pool];
+const WAYS: [Way; 4] = [Way::Rule, Way::Halves, Way::Pool, Way::Local];
 
 /// A daemon that ends with this.
 struct Daemon(Child);
@@ -120,24 +122,20 @@ pub(crate) fn run(
         shared,
         &scratch,
     )?;
-    progress.say("all memory local".to_owned());
-    let alone = bench.plain()?;
-    let mut rates = [Vec::new(), Vec::new(), Vec::new()];
-    let mut each = [Vec::new(), Vec::new()];
+    let mut works: [[Vec<f64>; 2]; WAYS.len()] = Default::default();
     for round in 0..shared.repetitions as usize {
         for turn in 0..WAYS.len() {
             // Who goes first changes from round to round.
             let at = (round + turn) % WAYS.len();
             progress.say(format!("{:?}, round {}", WAYS[at], round + 1));
-            let [looped, chance] = bench.work(WAYS[at])?;
-            let shares = [looped / alone[0], chance / alone[1]];
-            rates[at].push(shares[0] + shares[1]);
-            if WAYS[at] == Way::Rule {
-                each.iter_mut().zip(shares).for_each(|(all, share)| all.push(share));
-            }
+            let done = bench.work(WAYS[at])?;
+            works[at].iter_mut().zip(done).for_each(|(all, done)| all.push(done));
         }
     }
-    let [ours, halves, pool] = rates.map(|rates| median(&rates));
+    let [rule, halves, pool, local] = works.map(|each| each.map(|all| median(&all)));
+    let shares = |[looped, chance]: [f64; 2]| [looped / local[0], chance / local[1]];
+    let sum = |works| shares(works).iter().sum::<f64>();
+    let (ours, halves, pool) = (sum(rule), sum(halves), sum(pool));
     let row = |work: &str, ours, partner, goal| Row {
         work: work.to_owned(),
         ours,
@@ -145,7 +143,7 @@ pub(crate) fn run(
         unit: "of 2",
         goal,
     };
-    let [looped, chance] = each.map(|shares| median(&shares));
+    let [looped, chance] = shares(rule);
     Ok(vec![
         row(
             "work per time of two programs: the throughput rule beside one pool",
@@ -188,6 +186,7 @@ impl Bench<'_> {
                 let text = output(self.run(&options, "both")?)?;
                 Ok([done(&text, "loop")?, done(&text, "chance")?])
             }
+            Way::Local => self.plain(),
             Way::Halves => {
                 let options = ["--local", &half];
                 self.pair(&options)
