@@ -240,7 +240,7 @@ fn a_dry_run_changes_nothing_and_less_than_all_need_is_told() {
         stage.add(name, Kind::Says(says), 64 * MIB);
     }
     let dry = stage.balance(&["--local", "30M", "--dry-run"]);
-    assert!(String::from_utf8_lossy(&dry.stdout).contains("10 MiB"), "{dry:?}");
+    assert!(String::from_utf8_lossy(&dry.stdout).contains("of 30 MiB are claimed"), "{dry:?}");
     assert!(stage.programs.iter().all(|it| it.limit == 64 * MIB));
     let little = stage.balance(&["--local", "2M", "--once", "--json"]);
     let told = String::from_utf8_lossy(&little.stderr);

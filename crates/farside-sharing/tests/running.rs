@@ -119,6 +119,11 @@ fn alike_programs_have_alike_shares() {
     for rule in [Rule::Throughput, Rule::Fairness, Rule::Weights] {
         assert_eq!(shares(300, rule, &members), [100, 100, 100], "{rule:?}");
     }
+    // Alike to the last digit, and what is rounded is no reason to move memory.
+    let members = vec![Member { floor: 256, ..member(Some(slope(16_656, 1e3)), 7680) }; 3];
+    for rule in [Rule::Throughput, Rule::Fairness, Rule::Weights] {
+        assert_eq!(shares(7680, rule, &members), [2560, 2560, 2560], "{rule:?}");
+    }
 }
 
 #[test]

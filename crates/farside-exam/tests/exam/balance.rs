@@ -1,8 +1,7 @@
 //! `farside balance` and `farside limit` with programs that run.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -369,33 +368,6 @@ fn a_limit_is_changed_while_a_program_runs() {
     let stats = run.finish(&stage.path, &[]);
     assert_eq!(stats["limit"]["bytes"].as_u64(), Some(100 * MIB), "{stats}");
     assert!(!stage.output(&["limit", &pid, "20M"]).status.success());
-}
-
-/// All processes of a run have its limit together.
-#[test]
-fn processes_of_a_run_share_its_limit() {
-    let Some(stage) = Stage::new("processes_of_a_run_share_its_limit") else { return };
-    let mut command = stage.farside(&["run", "--quiet", "--local", "300M", "--", "sh", "-c"]);
-    let script = format!("{0} loop 8000 <&9 & {0} loop 8000 <&9 & wait", stage.path.display());
-    command.arg(format!("exec 9<&0; {script}")).stdin(Stdio::piped()).stdout(Stdio::piped());
-    command.process_group(0);
-    let mut run = command.spawn().expect("farside starts");
-    let both = |seen: &[Seen]| seen.first().is_some_and(|it| it.resident > 62 * MIB);
-    let seen = stage.until(u64::MAX, "both run", both);
-    let pid = seen[0].pid.to_string();
-    let lower = stage.output(&["limit", &pid, "30M"]);
-    assert!(lower.status.success(), "{lower:?}");
-    for _ in 0..20 {
-        let now = &stage.seen()[0];
-        assert!(now.resident <= 30 * MIB, "{now:?}");
-        assert!(now.limit > 10 * MIB, "each has about half: {now:?}");
-    }
-    drop(run.stdin.take());
-    let output = BufReader::new(run.stdout.take().expect("its output"));
-    let lines: Vec<String> = output.lines().map_while(Result::ok).collect();
-    assert!(run.wait().expect("it ends").success());
-    assert_eq!(lines.len(), 2, "{lines:?}");
-    assert_eq!(lines[0], lines[1]);
 }
 
 #[test]
