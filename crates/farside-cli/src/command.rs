@@ -17,8 +17,8 @@ use crate::analysis::{analyze, names, partition, path, simulate};
 use crate::options::{Given, Layer, Options, Origin, Pace};
 use crate::traces::{export, import};
 use crate::{
-    Failure, bench, capture, doctor, faults, generate, node, plan, record, run, sizing, study,
-    tapes, top,
+    Failure, balance, bench, capture, doctor, faults, generate, limit, node, plan, record, run,
+    sizing, study, tapes, top,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -73,6 +73,17 @@ enum Verb {
     /// Say how much local memory a running program needs.
     #[command(after_help = SIZE_HELP)]
     Size(SizeArguments),
+    /// Share local memory among the programs that run, by what they miss.
+    #[command(after_help = balance::HELP)]
+    Balance(balance::BalanceArguments),
+    /// Change the local limit of a running program.
+    #[command(after_help = LIMIT_HELP)]
+    Limit {
+        /// The process id of the program, as farside top shows it.
+        pid: u32,
+        /// Most memory of the program that may be resident from now on: 400M, 1.5GiB.
+        size: String,
+    },
     /// Say what a page trace tells: footprint, miss-rate curves, and how much memory is enough.
     Analyze(analyze::AnalyzeArguments),
     /// Run a page trace through policies, prefetchers and sizes of memory.
@@ -239,6 +250,10 @@ fn run_help() -> String {
 const SIZE_HELP: &str = "\
 The program has to run with --track. What it waits for pages now is measured; with another limit it would wait as much more
 or less as it would miss more or fewer pages, by the order in which it uses them.";
+
+const LIMIT_HELP: &str = "\
+Ends when the limit is in force. The limit is that of all processes of the run together. Where farside balance runs, it
+gives the program another one at its next look.";
 
 #[derive(Debug, Args)]
 struct SizeArguments {
@@ -426,6 +441,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Doctor(arguments) => arguments.doctor(),
         Verb::Top(arguments) => arguments.top(),
         Verb::Size(arguments) => sizing::size(arguments.pid, &arguments.slowdown, arguments.json),
+        Verb::Balance(arguments) => balance::balance(&arguments),
+        Verb::Limit { pid, size } => limit::limit(pid, &size),
         Verb::Analyze(arguments) => analyze::analyze(&arguments),
         Verb::Simulate(arguments) => simulate::simulate(&arguments),
         Verb::Partition(arguments) => partition::partition(&arguments),

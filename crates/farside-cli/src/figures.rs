@@ -33,6 +33,10 @@ pub struct Figures {
     fault_ns: [u64; FAULT_BUCKETS],
     /// That of the process that would miss most.
     curve: Curve,
+    /// The same of the last seconds alone.
+    recent: Curve,
+    /// Processes that live among those counted so far.
+    living: u64,
     /// Processes counted so far.
     pub processes: u64,
 }
@@ -40,7 +44,14 @@ pub struct Figures {
 impl Default for Figures {
     fn default() -> Self {
         let zero = Counters::new().snapshot();
-        Self { fields: zero.fields(), fault_ns: zero.fault_ns, curve: zero.curve, processes: 0 }
+        Self {
+            fields: zero.fields(),
+            fault_ns: zero.fault_ns,
+            curve: zero.curve,
+            recent: zero.recent,
+            living: 0,
+            processes: 0,
+        }
     }
 }
 
@@ -48,11 +59,16 @@ impl Figures {
     /// Adds one process's counters.
     pub fn add(&mut self, snapshot: &Snapshot, alive: bool) {
         self.processes += 1;
+        self.living += u64::from(alive);
         for ((name, total), (_, value)) in self.fields.iter_mut().zip(snapshot.fields()) {
             *total = match combination(name) {
                 Combination::Sum => total.wrapping_add(value),
                 Combination::Level if alive => total.wrapping_add(value),
                 Combination::Level => *total,
+                // What the dead were allowed is past, as soon as one lives.
+                Combination::Greatest if *name == "limit_bytes" && alive && self.living == 1 => {
+                    value
+                }
                 Combination::Greatest => value.max(*total),
             };
         }
@@ -61,12 +77,18 @@ impl Figures {
         }
         if snapshot.curve.misses[0] > self.curve.misses[0] {
             self.curve = snapshot.curve.clone();
+            self.recent = snapshot.recent.clone();
         }
     }
 
     /// How many misses there would be with other limits, if that is known, of the process that has most.
     pub fn curve(&self) -> Option<&Curve> {
         self.curve.is_known().then_some(&self.curve)
+    }
+
+    /// The same as it was in the last seconds.
+    pub fn recent(&self) -> Option<&Curve> {
+        self.recent.is_known().then_some(&self.recent)
     }
 
     /// Names and values in the order of their declaration.

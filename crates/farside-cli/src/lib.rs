@@ -2,6 +2,7 @@
 //! needs around that.
 
 pub mod analysis;
+pub mod balance;
 pub mod bench;
 pub mod capture;
 mod command;
@@ -11,6 +12,7 @@ pub mod faults;
 mod fetching;
 pub mod figures;
 mod generate;
+mod limit;
 mod node;
 pub mod options;
 pub mod plan;

@@ -37,6 +37,66 @@ pub struct LiveCurve {
     pub points: Vec<Point>,
 }
 
+/// Misses by memory as they were in the last seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recent {
+    /// Seconds that it is of; earlier ones count for less.
+    pub seconds: f64,
+    /// Bytes up to which the points reach, at equal distances from none on.
+    pub bytes: u64,
+    /// Misses a second at each point.
+    pub misses_per_second: Vec<f64>,
+}
+
+impl Recent {
+    /// From a curve in shared memory.
+    pub fn new(curve: &curve::Curve) -> Self {
+        let misses = curve.points().map(|(_, misses)| (misses * 10.0).round() / 10.0);
+        Self {
+            seconds: curve.span_ns as f64 / 1e9,
+            bytes: curve.pages * PAGE as u64,
+            misses_per_second: misses.collect(),
+        }
+    }
+
+    /// Sizes in bytes, and misses a second.
+    pub fn points(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
+        let last = self.misses_per_second.len().saturating_sub(1).max(1) as u128;
+        let size = move |point: usize| (u128::from(self.bytes) * point as u128 / last) as u64;
+        self.misses_per_second.iter().enumerate().map(move |(i, misses)| (size(i), *misses))
+    }
+}
+
+/// What a program gains and loses by its limit now (PATH, section 4.2).
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pressure {
+    /// Uses of pages that are not there, a second, by the order in which pages were used in the last seconds.
+    pub misses_per_second: f64,
+    /// How much memory more or less the next two are about: a tenth of the limit.
+    pub step_bytes: u64,
+    /// Misses a second that so much more would save.
+    pub benefit: f64,
+    /// Misses a second that so much less would cost.
+    pub penalty: f64,
+    /// The share of the time that seeing this takes.
+    pub tracking: f64,
+}
+
+impl Pressure {
+    /// By a curve, for a limit in bytes, and what seeing it has taken of all the time.
+    pub fn new(curve: &curve::Curve, limit: u64, tracking_ns: u64, elapsed: Duration) -> Self {
+        let (pages, step) = (limit / PAGE as u64, limit / PAGE as u64 / 10);
+        let now = curve.rate(pages);
+        Self {
+            misses_per_second: now,
+            step_bytes: step * PAGE as u64,
+            benefit: (now - curve.rate(pages.saturating_add(step))).max(0.0),
+            penalty: (curve.rate(pages.saturating_sub(step)) - now).max(0.0),
+            tracking: tracking_ns as f64 / elapsed.as_nanos().max(1) as f64,
+        }
+    }
+}
+
 /// How a program would do with a limit.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
@@ -161,7 +221,8 @@ mod tests {
 
     fn live(misses: impl Fn(u64) -> u64, limit_pages: u64) -> LiveCurve {
         let shown = curve::ShownCurve::new();
-        shown.show(1280, 2_000_000_000, misses);
+        let fading = curve::Fading { all: 0.9, recent: 0.5 };
+        shown.show(1280, 2_000_000_000, fading, misses);
         // A second of ten.
         let (waited, elapsed) = (1_000_000_000, Duration::from_secs(10));
         LiveCurve::new(&shown.snapshot(), limit_pages * PAGE as u64, waited, elapsed)
@@ -179,6 +240,22 @@ mod tests {
         assert_eq!(curve.needed(0.2 / 0.9 + 1e-9), Some(0));
         assert_eq!(curve.needed(0.1 / 0.9 + 1e-9), Some(640 * PAGE as u64));
         assert_eq!(curve.needed(0.0), Some(1280 * PAGE as u64));
+    }
+
+    #[test]
+    fn benefit_and_penalty_are_the_sides_of_the_limit() {
+        let shown = curve::ShownCurve::new();
+        let fading = curve::Fading { all: 0.9, recent: 0.5 };
+        // A cliff just beyond the limit, and a slope below it.
+        let misses = |pages| if pages >= 1100 { 0 } else { 20_000 - 10 * pages };
+        shown.show(1280, 1_000_000_000, fading, misses);
+        let limit = 1000 * PAGE as u64;
+        let found = Pressure::new(&shown.recent(), limit, 20_000_000, Duration::from_secs(1));
+        assert_eq!(found.step_bytes, 100 * PAGE as u64);
+        assert!((found.misses_per_second - 10_000.0).abs() < 10.0, "{found:?}");
+        assert!((found.penalty - 1000.0).abs() < 10.0, "{found:?}");
+        assert!(found.benefit > 9_000.0, "{found:?}");
+        assert!((found.tracking - 0.02).abs() < 1e-9);
     }
 
     #[test]

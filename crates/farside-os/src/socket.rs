@@ -6,6 +6,7 @@
 
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
 use crate::{OsError, Result};
 
@@ -68,6 +69,35 @@ pub fn connect(name: &str) -> Result<OwnedFd> {
     Ok(socket)
 }
 
+/// As [`connect`], but neither that, nor sending, nor receiving takes longer than `timeout`: they fail with `EAGAIN` then.
+pub fn connect_within(name: &str, timeout: Duration) -> Result<OwnedFd> {
+    let (address, len) = address("connect", name)?;
+    let socket = open()?;
+    let time = libc::timeval {
+        tv_sec: timeout.as_secs().min(1 << 30) as libc::time_t,
+        // None at all would be for ever.
+        tv_usec: (libc::suseconds_t::from(timeout.subsec_micros())).max(1),
+    };
+    for option in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
+        // SAFETY: `time` is as long as is said.
+        retried("setsockopt", || unsafe {
+            libc::syscall(
+                libc::SYS_setsockopt,
+                socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                option,
+                &raw const time,
+                size_of::<libc::timeval>(),
+            )
+        })?;
+    }
+    // SAFETY: `address` holds `len` valid bytes.
+    retried("connect", || unsafe {
+        libc::syscall(libc::SYS_connect, socket.as_raw_fd(), &raw const address, len)
+    })?;
+    Ok(socket)
+}
+
 /// A socket that listens at the abstract address `name`.
 pub fn listen(name: &str) -> Result<OwnedFd> {
     const BACKLOG: libc::c_int = 128;
@@ -95,6 +125,12 @@ pub fn accept(listener: BorrowedFd<'_>) -> Result<OwnedFd> {
 
 /// Whether the other end of a connection belonged to this user when it was made.
 pub fn peer_is_own_user(socket: BorrowedFd<'_>) -> Result<bool> {
+    // SAFETY: takes no pointers and cannot fail.
+    Ok(peer_user(socket)? == unsafe { libc::geteuid() })
+}
+
+/// The user to whom the other end of a connection belonged when it was made.
+pub fn peer_user(socket: BorrowedFd<'_>) -> Result<u32> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut len = size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: `peer` has room for `len` bytes.
@@ -108,8 +144,7 @@ pub fn peer_is_own_user(socket: BorrowedFd<'_>) -> Result<bool> {
             &raw mut len,
         )
     })?;
-    // SAFETY: takes no pointers and cannot fail.
-    Ok(peer.uid == unsafe { libc::geteuid() })
+    Ok(peer.uid)
 }
 
 fn open() -> Result<OwnedFd> {

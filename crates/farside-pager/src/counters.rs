@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use farside_far::Health;
 
 use crate::curve::{Curve, ShownCurve};
+use crate::ordered::OrderedLimit;
 
 /// First word of a counters block: "farside" and the layout version.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"farside\x01");
@@ -29,6 +30,8 @@ macro_rules! counters {
             pub fault_ns: [AtomicU64; FAULT_BUCKETS],
             /// How many misses there would be with other sizes of memory.
             pub curve: ShownCurve,
+            /// The limit that the supervisor orders: the one thing here that it writes.
+            pub ordered: OrderedLimit,
         }
 
         impl Counters {
@@ -39,6 +42,7 @@ macro_rules! counters {
                     $($name: AtomicU64::new(0),)*
                     fault_ns: [const { AtomicU64::new(0) }; FAULT_BUCKETS],
                     curve: ShownCurve::new(),
+                    ordered: OrderedLimit::new(),
                 }
             }
 
@@ -48,6 +52,7 @@ macro_rules! counters {
                     $($name: self.$name.load(Relaxed),)*
                     fault_ns: std::array::from_fn(|i| self.fault_ns[i].load(Relaxed)),
                     curve: self.curve.snapshot(),
+                    recent: self.curve.recent(),
                 }
             }
         }
@@ -60,6 +65,8 @@ macro_rules! counters {
             pub fault_ns: [u64; FAULT_BUCKETS],
             /// How many misses there would be with other sizes of memory.
             pub curve: Curve,
+            /// The same of the last seconds alone.
+            pub recent: Curve,
         }
 
         impl Snapshot {

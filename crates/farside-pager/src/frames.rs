@@ -58,6 +58,11 @@ impl Budget {
         self.used.load(Relaxed).saturating_sub(self.lent())
     }
 
+    /// Frames in use, those that are lent among them.
+    pub fn whole_used(&self) -> u64 {
+        self.used.load(Relaxed)
+    }
+
     /// Frames allowed, and those that are lent.
     pub fn whole(&self) -> u64 {
         self.limit.load(Relaxed)

@@ -23,6 +23,7 @@ mod inspect;
 mod kept;
 mod lend;
 mod names;
+pub mod ordered;
 mod pager;
 mod part;
 mod pin;

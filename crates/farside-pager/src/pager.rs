@@ -168,9 +168,10 @@ impl Pager {
     /// Puts a pager together.
     pub fn new(parts: Parts) -> Self {
         let pages = parts.table.pages();
-        let limit = match parts.limit {
-            Limit::Bytes(bytes) => bytes / PAGE as u64,
-            Limit::PercentOfTouched(_) => LEAST_LIMIT / PAGE as u64,
+        let limit = match (parts.counters.ordered.bytes(), parts.limit) {
+            (Some(ordered), _) => ordered.max(LEAST_LIMIT) / PAGE as u64,
+            (None, Limit::Bytes(bytes)) => bytes / PAGE as u64,
+            (None, Limit::PercentOfTouched(_)) => LEAST_LIMIT / PAGE as u64,
         };
         let mut policy = Assigned::new(parts.policy);
         policy.set_capacity(capacity(limit));
@@ -340,7 +341,11 @@ impl Pager {
             let peak = self.counters.footprint_peak_bytes.fetch_max(bytes, Relaxed).max(bytes);
             if let Limit::PercentOfTouched(percent) = self.limit {
                 let limit = (peak as f64 * percent / 100.0) as u64;
-                self.set_limit_bytes(limit.max(LEAST_LIMIT));
+                // What is ordered stands, whatever the program touches.
+                if self.counters.ordered.bytes().is_none() {
+                    self.set_limit_bytes(limit.max(LEAST_LIMIT));
+                    self.counters.ordered.remind();
+                }
             }
         }
     }

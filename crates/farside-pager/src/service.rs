@@ -22,6 +22,7 @@ use farside_policy::batches::BATCH;
 
 use crate::counters::Counters;
 use crate::fork::Forks;
+use crate::ordered::Obeyed;
 use crate::pager::{Pager, Worker};
 use crate::record::Fault;
 use crate::stop::stop;
@@ -137,6 +138,7 @@ impl Service {
         }
         result = result.and_then(|()| self.spawn(c"farside-watch", move || self.keep_watch()));
         result = result.and_then(|()| self.spawn(c"farside-fetch", move || self.complete()));
+        result = result.and_then(|()| self.spawn(c"farside-limit", move || self.obey()));
         let evicts = self.pager.evictor.works();
         if evicts {
             result = result.and_then(|()| self.spawn(c"farside-evict", move || self.evict_ahead()));
@@ -147,7 +149,7 @@ impl Service {
         }
         thread::restore_signals(&mask);
         result?;
-        let all = self.duties.len() as u32 + 2 + u32::from(tends) + u32::from(evicts);
+        let all = self.duties.len() as u32 + 3 + u32::from(tends) + u32::from(evicts);
         loop {
             let ready = self.ready.load(Ordering::Acquire);
             if ready == all {
@@ -326,6 +328,22 @@ impl Service {
         let flights = &self.pager.flights;
         let wait = |seen| flights.wait(seen, self.pager.patience_ns());
         self.work(|| flights.signal(), Pager::work_ahead, wait);
+    }
+
+    /// Body of the thread that brings the limit to what is ordered.
+    fn obey(&self) {
+        let ordered = &self.pager.counters.ordered;
+        let mut worker = self.worker().unwrap_or_else(|error| stop(&error.into()));
+        let mut patience_ns = 0;
+        self.say_ready();
+        loop {
+            let seen = ordered.signal();
+            match self.pager.obey(&mut worker) {
+                Ok(Obeyed::Partly) => {}
+                Ok(result) => ordered.wait(seen, result.wait_ns(&mut patience_ns)),
+                Err(error) => stop(&error),
+            }
+        }
     }
 
     /// Acts as long as there is something to do, and waits until the signal changes.

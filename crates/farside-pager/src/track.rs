@@ -14,6 +14,7 @@ use farside_trace::PageId;
 use farside_tracking::{Budget, Sample, Tracker, TrackingOptions, Verdict};
 
 use crate::counters::Counters;
+use crate::curve::Fading;
 use crate::kept::Kept;
 use crate::pager::{Pager, Worker};
 use crate::purpose::Purpose;
@@ -102,6 +103,9 @@ const SHOW_NS: u64 = 250_000_000;
 
 /// In so many shows, older uses come to count half.
 const HALF_LIFE: f64 = 40.0;
+
+/// In so many shows, they come to count half in what is shown as recent.
+const RECENT_HALF_LIFE: f64 = 3.0;
 
 /// How long tracking goes on without anything being evicted.
 const REST_AFTER_NS: u64 = 2_000_000_000;
@@ -310,7 +314,8 @@ impl Pager {
             // Distances are rounded.
             false => 0,
         };
-        self.counters.curve.show(all, tracked.span_ns as u64, misses);
+        let fading = Fading { all: weight, recent: (-1.0 / RECENT_HALF_LIFE).exp2() };
+        self.counters.curve.show(all, tracked.span_ns as u64, fading, misses);
         self.counters.tracked_pages.store(tracked.tracker.tracked() as u64, Relaxed);
         tracked.tracker.age(weight);
     }

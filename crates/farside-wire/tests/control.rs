@@ -3,14 +3,18 @@
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::thread;
+use std::time::Duration;
 
 use farside_os::socket::{pair, receive, send};
 use farside_wire::control::{
-    Arrival, BadMessage, BeginPart, Begun, ControlError, Hello, Listener, MAX_FIGURES, MAX_MESSAGE,
-    Message, PartMode, PartOrder, ProgramName, Refusal, VERSION, Watch, Welcome, begin_part,
-    end_part, join, watch,
+    Arrival, BadMessage, BeginPart, Begun, ControlError, Hello, LimitState, Listener, MAX_FIGURES,
+    MAX_MESSAGE, Message, OrderLimit, PartMode, PartOrder, ProgramName, Refusal, VERSION, Watch,
+    Welcome, begin_part, end_part, join, order_limit, watch, watch_within,
 };
 use proptest::prelude::*;
+
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 fn hello() -> Hello {
     Hello { pid: 42, parent_pid: 41, fork_of: Some(41), program: ProgramName::new(b"sort") }
@@ -175,6 +179,37 @@ fn a_watcher_gets_the_figures() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
+#[test]
+fn a_limit_is_ordered_and_answered() {
+    let listener = Listener::open().unwrap();
+    let name = listener.name().to_owned();
+    let order = OrderLimit { bytes: Some(5 << 20) };
+    // SAFETY: takes no pointers.
+    let user = unsafe { libc::geteuid() };
+    let client = thread::spawn(move || order_limit(&name, order, PATIENCE, Some(user)).unwrap());
+    let (session, arrival) = first(&listener);
+    assert!(matches!(arrival, Ok(Arrival::Limit(its)) if its == order));
+    let state =
+        LimitState { ordered: 5 << 20, limit: 6 << 20, resident: 7, least: 8, refused: true };
+    Listener::limit_state(session.as_fd(), state).unwrap();
+    assert_eq!(client.join().unwrap(), state);
+    assert_eq!(state.claim(), 6 << 20);
+}
+
+#[test]
+fn who_does_not_answer_is_not_waited_for_and_who_is_another_not_asked() {
+    let listener = Listener::open().unwrap();
+    let soon = Duration::from_millis(20);
+    let order = OrderLimit { bytes: None };
+    let silent = order_limit(listener.name(), order, soon, None);
+    assert!(matches!(silent, Err(ControlError::Broken(_, error)) if error.errno == libc::EAGAIN));
+    assert!(watch_within(listener.name(), soon, None).is_err());
+    // SAFETY: takes no pointers.
+    let user = unsafe { libc::geteuid() };
+    let another = watch_within(listener.name(), soon, Some(user + 1));
+    assert!(matches!(another, Err(ControlError::NotTheirs(its)) if its == user));
+}
+
 fn mode() -> impl Strategy<Value = PartMode> {
     prop_oneof![Just(PartMode::Record), Just(PartMode::Prefetch), Just(PartMode::Auto)]
 }
@@ -207,6 +242,13 @@ fn messages() -> impl Strategy<Value = Message<'static>> {
         (mode(), any::<u64>(), any::<u32>())
             .prop_map(|(mode, site, nth)| Message::BeginPart(BeginPart { mode, site, nth })),
         orders().prop_map(Message::PartOrder),
+        proptest::option::of(1..u64::MAX)
+            .prop_map(|bytes| Message::OrderLimit(OrderLimit { bytes })),
+        (any::<[u64; 4]>(), any::<bool>()).prop_map(
+            |([ordered, limit, resident, least], refused)| {
+                Message::LimitState(LimitState { ordered, limit, resident, least, refused })
+            }
+        ),
     ]
 }
 
@@ -237,7 +279,7 @@ proptest! {
         if headed && bytes.len() >= 7 {
             bytes[..4].copy_from_slice(b"FsCt");
             bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
-            bytes[6] %= 10;
+            bytes[6] %= 12;
         }
         if let Ok(message) = Message::decode(&bytes) {
             let mut buffer = [0; MAX_MESSAGE + MAX_FIGURES];

@@ -4,6 +4,7 @@
 //! the table, `--json` - is shared.
 
 mod analysis;
+mod balance;
 mod cache;
 mod demo;
 mod hints;
@@ -80,6 +81,8 @@ enum What {
     Pointers(pointers::PointersArgs),
     /// Seeing in which order a program uses its pages: what it costs, and how true its curve is
     Tracking(tracking::TrackingArgs),
+    /// Two programs that share memory by what they miss, beside halves and one pool
+    Balance(balance::BalanceArgs),
     /// Memory nodes across TCP on this machine, beside raw exchanges and the kernel's own swap
     Nodes(nodes::NodesArgs),
     /// Two real programs: plain, on far memory, and on the kernel's swap
@@ -129,6 +132,7 @@ pub fn run(args: BenchArgs) -> ExitCode {
         What::Hints(own) => hints::run(&own, &shared, &progress),
         What::Pointers(own) => pointers::run(&own, &shared, &progress),
         What::Tracking(own) => tracking::run(&own, &shared, &progress),
+        What::Balance(own) => balance::run(&own, &shared, &progress),
         What::Nodes(own) => nodes::run(&own, &shared, &progress),
         What::Demo(own) => return finish(demo::run(&own, &shared, &progress)),
         What::Reckon(own) => return finish(analysis::reckon::run(&own)),

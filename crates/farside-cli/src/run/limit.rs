@@ -17,6 +17,8 @@ pub enum Basis {
     EarlierRun,
     /// A percentage of what the program has touched so far.
     Touched,
+    /// What was ordered last while it ran.
+    Ordered,
 }
 
 /// The limit of a run and where it came from.
@@ -73,6 +75,9 @@ impl ChosenLimit {
         let percent = self.percent.unwrap_or_default();
         match self.basis {
             Basis::None => "no limit".to_owned(),
+            Basis::Ordered => {
+                format!("limit {} (ordered while it ran)", Size(self.bytes.unwrap_or_default()))
+            }
             Basis::Given => format!("limit {}", Size(self.bytes.unwrap_or_default())),
             Basis::EarlierRun => {
                 let bytes = self.bytes.unwrap_or_default();

@@ -5,9 +5,14 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
+use farside_os::memory::PAGE;
 use farside_os::socket;
 use farside_pager::counters::{Counters, Snapshot};
+use farside_pager::ordered::least_limit;
 use farside_wire::control::{Arrival, BeginPart, Hello, Listener, Refusal, Welcome};
 use farside_wire::pool;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
@@ -15,6 +20,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::unistd::ftruncate;
 
+use super::ordered::{Ordered, Standing};
 use super::parts::Parts;
 use crate::faults::{Watched, Watcher};
 use crate::figures::Figures;
@@ -39,17 +45,43 @@ impl Block {
         let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
         fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
         let len = NonZeroUsize::new(BLOCK).ok_or(io::ErrorKind::InvalidInput)?;
-        let (protection, shared) = (ProtFlags::PROT_READ, MapFlags::MAP_SHARED);
+        // Written is only what is ordered.
+        let (protection, shared) =
+            (ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED);
         // SAFETY: maps a fresh file wherever there is room.
         let at = unsafe { mmap(None, len, protection, shared, &file, 0) }?;
         Ok((Self { at: at.cast() }, file))
     }
 
-    fn snapshot(&self) -> Snapshot {
+    fn counters(&self) -> &Counters {
         // SAFETY: the mapping is page-aligned, as long as the type, sealed in its size and lives as
         // long as `self`; the type consists of atomics, for which any bytes are valid and which
         // another process may change at any time.
-        unsafe { self.at.as_ref() }.snapshot()
+        unsafe { self.at.as_ref() }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.counters().snapshot()
+    }
+
+    /// How its process stands, by what that says of itself.
+    fn standing(&self) -> Standing {
+        let counters = self.counters();
+        let pages = |counter: &AtomicU64| counter.load(Relaxed).saturating_mul(PAGE as u64);
+        Standing {
+            limit: counters.limit_bytes.load(Relaxed),
+            resident: counters.resident_bytes.load(Relaxed),
+            footprint: counters.footprint_bytes.load(Relaxed),
+            least: least_limit(pages(&counters.held_pages), counters.section_bytes.load(Relaxed)),
+        }
+    }
+
+    /// Orders a limit, unless that is what has been ordered.
+    fn order(&self, bytes: u64) {
+        let ordered = &self.counters().ordered;
+        if ordered.bytes() != Some(bytes) {
+            ordered.order(bytes);
+        }
     }
 }
 
@@ -67,6 +99,8 @@ struct Session {
     block: Option<Block>,
     /// The process, if it may have parts: no child made by fork.
     pid: Option<u32>,
+    /// Who is to be let in when the run has its limit.
+    waiting: Option<Hello>,
 }
 
 /// What became of a connection.
@@ -117,6 +151,7 @@ pub struct Members {
     joined: u32,
     accompanied: Option<(u32, Companion)>,
     parts: Parts,
+    ordered: Ordered,
 }
 
 impl Members {
@@ -130,6 +165,7 @@ impl Members {
             joined: 0,
             accompanied: None,
             parts,
+            ordered: Ordered::default(),
         })
     }
 
@@ -201,6 +237,7 @@ impl Members {
                 session.pid.into_iter().for_each(|pid| self.parts.gone(pid));
                 if let Some(block) = session.block {
                     self.ended.add(&block.snapshot(), false);
+                    self.divide();
                 }
             }
         }
@@ -211,7 +248,9 @@ impl Members {
 
     fn accept(&mut self) {
         match self.listener.accept() {
-            Ok(Some(socket)) => self.sessions.push(Session { socket, block: None, pid: None }),
+            Ok(Some(socket)) => {
+                self.sessions.push(Session { socket, block: None, pid: None, waiting: None })
+            }
             // Another user, who has been told.
             Ok(None) => {}
             Err(_) => {
@@ -235,20 +274,21 @@ impl Members {
         let known = self.sessions[index].block.is_some();
         match Listener::arrival(socket) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Next::Stay,
-            Ok(Arrival::Process(hello)) if !known => {
-                let its =
-                    |(pid, _): &&(u32, Companion)| *pid == hello.pid && hello.fork_of.is_none();
-                let companion =
-                    self.accompanied.as_ref().filter(its).map(|(pid, it)| it.begin(*pid));
-                match admit(socket, &hello, link, self.joined, companion) {
-                    Some(block) => {
-                        self.joined += 1;
-                        self.sessions[index].block = Some(block);
-                        self.sessions[index].pid = hello.fork_of.is_none().then_some(hello.pid);
-                        Next::Stay
-                    }
-                    None => Next::Close,
-                }
+            // A child has its memory already.
+            Ok(Arrival::Process(hello))
+                if !known && self.ordered.is_held() && hello.fork_of.is_none() =>
+            {
+                self.sessions[index].waiting = Some(hello);
+                Next::Stay
+            }
+            Ok(Arrival::Process(hello)) if !known => self.let_in(index, &hello, link),
+            Ok(Arrival::Limit(order)) if !known => {
+                let state = self.ordered.take(order.bytes, &self.standings());
+                // Who went away needs no answer.
+                let _ = Listener::limit_state(socket, state);
+                self.divide();
+                self.let_in_who_waits(link);
+                Next::Close
             }
             Ok(Arrival::BeginPart(asked)) if known => self.begin_part(index, asked),
             Ok(Arrival::EndPart) if known => {
@@ -267,6 +307,76 @@ impl Members {
 }
 
 impl Members {
+    /// Has processes that join wait for an order of their limit for a while.
+    pub fn hold(&mut self) {
+        self.ordered.hold();
+    }
+
+    /// How long processes that wait for that may still have to.
+    pub fn held_for(&self) -> Option<Duration> {
+        self.ordered.held_for()
+    }
+
+    /// The limit that was ordered for all processes together, if one was.
+    pub fn ordered(&self) -> Option<u64> {
+        self.ordered.bytes()
+    }
+
+    /// Lets processes in that waited for a limit, unless they still have to.
+    pub fn let_in_who_waits(&mut self, link: Option<BorrowedFd<'_>>) {
+        if self.ordered.is_held() {
+            return;
+        }
+        for index in 0..self.sessions.len() {
+            let Some(hello) = self.sessions[index].waiting.take() else { continue };
+            // One that is refused hangs up, which is seen as that of any other.
+            self.let_in(index, &hello, link);
+        }
+    }
+
+    fn let_in(&mut self, index: usize, hello: &Hello, link: Option<BorrowedFd<'_>>) -> Next {
+        let its = |(pid, _): &&(u32, Companion)| *pid == hello.pid && hello.fork_of.is_none();
+        let companion = self.accompanied.as_ref().filter(its).map(|(pid, it)| it.begin(*pid));
+        let Ok((block, counters)) = Block::new() else {
+            // If it cannot be told it is gone.
+            let _ = Listener::refuse(self.sessions[index].socket.as_fd(), Refusal::Exhausted);
+            return Next::Close;
+        };
+        self.sessions[index].block = Some(block);
+        if hello.fork_of.is_none() {
+            // It is to begin with the limit that it is to have. A child begins with its parent's.
+            self.divide();
+        }
+        let socket = self.sessions[index].socket.as_fd();
+        if admit(socket, hello, link, self.joined, (counters.as_fd(), companion)) {
+            self.joined += 1;
+            self.sessions[index].pid = hello.fork_of.is_none().then_some(hello.pid);
+            return Next::Stay;
+        }
+        self.sessions[index].block = None;
+        Next::Close
+    }
+
+    /// How the processes that live stand.
+    fn standings(&self) -> Vec<Standing> {
+        self.blocks().map(Block::standing).collect()
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.sessions.iter().filter_map(|session| session.block.as_ref())
+    }
+
+    /// Whether the limit has to be divided now and then, as processes use more or less.
+    pub fn is_divided(&self) -> bool {
+        self.ordered.bytes().is_some() && self.blocks().nth(1).is_some()
+    }
+
+    /// Divides the limit that was ordered among the processes that live.
+    pub fn divide(&self) {
+        let shares = self.ordered.divided(&self.standings()).unwrap_or_default();
+        self.blocks().zip(shares).for_each(|(block, share)| block.order(share));
+    }
+
     /// A process asks what to do with a part.
     fn begin_part(&mut self, index: usize, asked: BeginPart) -> Next {
         let Session { socket, pid: Some(pid), .. } = &self.sessions[index] else {
@@ -281,22 +391,21 @@ impl Members {
     }
 }
 
-/// Gives a process its counters and its connection to the node; `None` if that is not possible, which
+/// Gives a process its counters and its connection to the node; false if that is not possible, which
 /// the process has then been told.
 fn admit(
     socket: BorrowedFd<'_>,
     hello: &Hello,
     link: Option<BorrowedFd<'_>>,
     index: u32,
-    companion: Option<BorrowedFd<'_>>,
-) -> Option<Block> {
+    (counters, companion): (BorrowedFd<'_>, Option<BorrowedFd<'_>>),
+) -> bool {
     let refuse = |refusal| {
         // If it cannot be told it is gone.
         let _ = Listener::refuse(socket, refusal);
-        None
+        false
     };
     let Some(link) = link else { return refuse(Refusal::NodeGone) };
-    let Ok((block, counters)) = Block::new() else { return refuse(Refusal::Exhausted) };
     let Ok((node, client)) = socket::pair() else { return refuse(Refusal::Exhausted) };
     let attach =
         pool::Message::Attach { pid: hello.pid, fork_of: hello.fork_of.unwrap_or(0) }.encode();
@@ -304,8 +413,5 @@ fn admit(
         return refuse(Refusal::NodeGone);
     }
     let welcome = Welcome { counters_len: BLOCK as u32, index, supervisor_pid: std::process::id() };
-    match Listener::welcome(socket, welcome, counters.as_fd(), client.as_fd(), companion) {
-        Ok(()) => Some(block),
-        Err(_) => None,
-    }
+    Listener::welcome(socket, welcome, counters, client.as_fd(), companion).is_ok()
 }

@@ -10,6 +10,7 @@ mod library;
 mod limit;
 mod linger;
 mod members;
+mod ordered;
 mod parts;
 mod program;
 mod progress;
@@ -38,13 +39,13 @@ pub use library::preload;
 pub use limit::{Basis, ChosenLimit};
 pub(crate) use program::privileged;
 pub use program::{find, unmanageable};
-pub use registry::{RunFile, registered};
+pub use registry::{RunFile, directory as runs_directory, of_all_users, registered, registered_in};
 pub use report::{Ending, Report, Subject, VERSION, grouped, nanoseconds};
 
 use crate::faults::{Watched, Watcher};
 use crate::options::{Local, Options};
 use crate::record::{Recorded, Writer};
-use crate::{Failure, doctor};
+use crate::{Failure, balance, doctor};
 use children::{raise_open_files, start_node};
 use following::Watch;
 use members::{Companion, Gathered, Members};
@@ -249,6 +250,9 @@ fn start(
         RunFile { supervisor_pid: std::process::id(), control, program: subject.program.clone() };
     // A run that `farside top` cannot see is still a run.
     let registration = Registration::enter(&run).ok();
+    if registration.is_some() && balance::announce() {
+        members.hold();
+    }
     let mut progress = Progress::new(options.progress);
     let copies =
         matches!(far, FarUrl::Nodes(nodes) if nodes.copies > 1) || matches!(far, FarUrl::Redis(_));

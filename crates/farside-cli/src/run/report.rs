@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::following::{Followed, Following};
-use super::limit::ChosenLimit;
+use super::limit::{Basis, ChosenLimit};
 use crate::figures::{FaultTimes, Figures};
 use crate::options::Size;
-use crate::sizing::LiveCurve;
+use crate::sizing::{LiveCurve, Pressure, Recent};
 
 /// Version of the layout of [`Report`]; grows when a key changes its meaning or goes.
 pub const VERSION: u32 = 1;
@@ -56,6 +56,12 @@ pub struct Report {
     /// How the program would do with other limits; absent if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curve: Option<LiveCurve>,
+    /// The same by the last seconds alone, where changes are seen sooner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recent: Option<Recent>,
+    /// What it gains and loses by its limit; absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<Pressure>,
     /// What came of following a tape; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tape: Option<Following>,
@@ -88,6 +94,8 @@ impl Report {
         let counters = figures.fields().iter();
         let (limit, waited) = (figures.get("limit_bytes"), figures.get("waiting_ns"));
         let curve = figures.curve().map(|curve| LiveCurve::new(curve, limit, waited, elapsed));
+        let tracking = figures.get("tracking_ns");
+        let pressure = figures.recent().map(|it| Pressure::new(it, limit, tracking, elapsed));
         Self {
             version: VERSION,
             program: subject.program.clone(),
@@ -101,7 +109,16 @@ impl Report {
             counters: counters.map(|(name, value)| ((*name).to_owned(), (*value).into())).collect(),
             fault_times: figures.fault_times(),
             curve,
+            recent: figures.recent().map(Recent::new),
+            pressure,
             tape: subject.tape.as_ref().map(|tape| Following::new(tape, figures)),
+        }
+    }
+
+    /// Takes note of the limit that was ordered while the program ran, if one was.
+    pub fn note_ordered(&mut self, bytes: Option<u64>) {
+        if bytes.is_some() {
+            self.limit = ChosenLimit { basis: Basis::Ordered, bytes, ..self.limit.clone() };
         }
     }
 

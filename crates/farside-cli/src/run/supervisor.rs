@@ -76,8 +76,10 @@ impl Supervisor {
     /// Serves until the program has ended, and returns the run's report.
     pub fn run(&mut self, progress: &mut Progress) -> io::Result<Report> {
         while self.ending == Ending::Running {
-            let glance = self.is_watching().then_some(GLANCE);
-            self.step(progress.is_shown().then_some(REDRAW).or(glance))?;
+            let glances = self.is_watching() || self.members.is_divided();
+            let timeout = progress.is_shown().then_some(REDRAW).or(glances.then_some(GLANCE));
+            self.step(timeout.into_iter().chain(self.members.held_for()).min())?;
+            self.keep_limit();
             self.keep_watch();
             if progress.is_shown() {
                 progress.show(&self.report());
@@ -91,6 +93,14 @@ impl Supervisor {
             self.await_node()?;
         }
         Ok(self.report())
+    }
+
+    /// Sees to it that processes have their limits.
+    fn keep_limit(&mut self) {
+        self.members.let_in_who_waits(self.link.as_ref().map(AsFd::as_fd));
+        if self.members.is_divided() {
+            self.members.divide();
+        }
     }
 
     fn is_watching(&self) -> bool {
@@ -127,6 +137,7 @@ impl Supervisor {
         let mut empty_since = None;
         loop {
             self.step(Some(LINGER))?;
+            self.keep_limit();
             if !self.members.is_empty() {
                 empty_since = None;
             } else if empty_since.get_or_insert_with(Instant::now).elapsed() >= LINGER {
@@ -181,7 +192,10 @@ impl Supervisor {
 
     fn report_on(&self, figures: &crate::figures::Figures) -> Report {
         let pid = self.program.as_raw() as u32;
-        Report::new(&self.subject, pid, self.ending.clone(), self.started.elapsed(), figures)
+        let mut report =
+            Report::new(&self.subject, pid, self.ending.clone(), self.started.elapsed(), figures);
+        report.note_ordered(self.members.ordered());
+        report
     }
 
     /// Waits for something to happen, for `timeout` at most, and deals with it. Returns whether
@@ -224,8 +238,10 @@ impl Supervisor {
     fn serve_members(&mut self, ready: &[bool]) {
         let (subject, program) = (&self.subject, self.program.as_raw() as u32);
         let (ending, elapsed) = (&self.ending, self.started.elapsed());
+        let ordered = self.members.ordered();
         let text = |figures: &crate::figures::Figures| {
             let mut report = Report::new(subject, program, ending.clone(), elapsed, figures);
+            report.note_ordered(ordered);
             let fits = |report: &Report| {
                 serde_json::to_string(report)
                     .ok()

@@ -12,6 +12,7 @@ use farside_wire::control::{self, ControlError};
 use crate::Failure;
 use crate::options::Size;
 use crate::run::{Report, grouped, nanoseconds, registered};
+use crate::sizing::Pressure;
 
 /// How often the table is drawn anew.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -52,6 +53,11 @@ pub fn reports() -> Result<Vec<Report>, Failure> {
     Ok(reports)
 }
 
+/// What is told of a program of which it is seen what it misses.
+fn of_pressure(report: &Report, text: impl Fn(&Pressure) -> String) -> String {
+    report.pressure.as_ref().map(text).unwrap_or_default()
+}
+
 fn table(reports: &[Report]) -> String {
     if reports.is_empty() {
         return "no program runs on far memory".to_owned();
@@ -71,6 +77,10 @@ fn table(reports: &[Report]) -> String {
         "LATE",
         "FETCHED",
         "WRITTEN",
+        "MISSES/S",
+        "BENEFIT/S",
+        "PENALTY/S",
+        "TRACKING",
     ]);
     for report in reports {
         let bytes = |name: &str| Size(report.counter(name)).to_string();
@@ -87,6 +97,10 @@ fn table(reports: &[Report]) -> String {
             grouped(report.counter("late_hits")),
             bytes("fetched_bytes"),
             bytes("written_bytes"),
+            of_pressure(report, |it| grouped(it.misses_per_second.round() as u64)),
+            of_pressure(report, |it| grouped(it.benefit.round() as u64)),
+            of_pressure(report, |it| grouped(it.penalty.round() as u64)),
+            of_pressure(report, |it| format!("{:.1} %", it.tracking * 100.0)),
         ]);
     }
     for (index, column) in table.column_iter_mut().enumerate() {

@@ -1,6 +1,7 @@
 //! The exam, one module per program. One executable, because linking is the slow part.
 
 mod bad_days;
+mod balance;
 mod bench_pointers;
 mod gcc;
 mod git;

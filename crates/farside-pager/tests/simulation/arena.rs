@@ -21,7 +21,7 @@ pub const REGION: usize = 1088;
 pub const AREA: usize = 128;
 
 /// Most workers.
-pub const WORKERS: usize = 11;
+pub const WORKERS: usize = 12;
 
 impl Arena {
     pub fn new() -> Self {

@@ -13,6 +13,9 @@ pub const POINTING: u64 = 1 << 60;
 /// Seeds with this bit track which pages are used.
 pub const TRACKING: u64 = 1 << 58;
 
+/// Set in seeds whose limits are ordered, and brought there by an actor of their own.
+pub const ORDERING: u64 = 1 << 57;
+
 /// Seeds with this bit have somebody who evicts ahead.
 pub const EVICTING: u64 = 1 << 61;
 
@@ -74,6 +77,8 @@ pub struct Config {
     /// Likelihood that it goes where the page that it read last points to; 0 if pages hold no pointers.
     pub follow: u64,
     pub track: Track,
+    /// Whether limits are ordered.
+    pub ordered: bool,
     pub mix: Mix,
     pub tag_seed: u64,
 }
@@ -197,6 +202,7 @@ impl Config {
             together: r.pick(&[0, 300, 600]),
             follow: 0,
             track: Track::OFF,
+            ordered: false,
             mix: Mix::drawn(r),
             tag_seed: r.next(),
         }

@@ -98,15 +98,16 @@ fn no_interleaving_loses_a_page() {
     let mut totals = BTreeMap::new();
     while most.map_or(begun.elapsed() < BUDGET, |most| count < most) {
         // Two of three follow a tape, half of them give hints, two of five evict ahead, three of seven follow pointers,
-        // five of eleven lend frames, and six of thirteen track pages.
+        // five of eleven lend frames, six of thirteen track pages, and eight of seventeen order limits.
         let on_tape = if count % 3 == 0 { 0 } else { tape::ON_TAPE };
         let hinting = if count % 4 < 2 { 0 } else { config::HINTING };
         let evicting = if count % 5 < 3 { 0 } else { config::EVICTING };
         let pointing = if count % 7 < 4 { 0 } else { config::POINTING };
         let lending = if count % 11 < 6 { 0 } else { config::LENDING };
         let tracking = if count % 13 < 7 { 0 } else { config::TRACKING };
-        let chance = start.wrapping_add(count) % config::TRACKING;
-        let seed = chance + on_tape + hinting + evicting + pointing + lending + tracking;
+        let ordering = if count % 17 < 9 { 0 } else { config::ORDERING };
+        let chance = start.wrapping_add(count) % config::ORDERING;
+        let seed = chance + on_tape + hinting + evicting + pointing + lending + tracking + ordering;
         let counted = run(arena, seed, SHOWN);
         for (name, value) in counted.fields() {
             *totals.entry(name).or_insert(0) += value;

@@ -480,6 +480,10 @@ impl Program {
         let limit = if self.world.config.mix.lend > 0 { limit + MOST_LENT } else { limit };
         let world = &self.world;
         world.scheduler.note("limit", limit, 0);
+        if world.config.ordered {
+            world.counters().ordered.order(limit * PAGE as u64);
+            return;
+        }
         world.pager.set_limit_bytes(limit * PAGE as u64);
         if self.random.permille(500) {
             world.scheduler.pause();

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use farside_pager::counters::{Counters, Snapshot};
+use farside_pager::ordered::Obeyed;
 use farside_pager::settings::Limit;
 use farside_pager::{Fault, PageTable, Pager, Parts, Place, TaggedWords, Tracking, Worker};
 use farside_policy::prefetch::{Choice, Conservative, Pointer, Tagged};
@@ -13,7 +14,7 @@ use farside_policy::replacement;
 use crate::PAGE;
 use crate::arena::Arena;
 use crate::checks::{check_contents, check_frames, hold_still};
-use crate::config::{Config, EVICTING, HINTING, LENDING, POINTING, TRACKING};
+use crate::config::{Config, EVICTING, HINTING, LENDING, ORDERING, POINTING, TRACKING};
 use crate::model::Model;
 use crate::program::{Program, World};
 use crate::random::Random;
@@ -47,6 +48,10 @@ pub fn run(arena: Arena, seed: u64, shown: usize) -> Result<Snapshot, String> {
     }
     if seed & TRACKING != 0 {
         config.track(seed);
+    }
+    if seed & ORDERING != 0 {
+        config.ordered = true;
+        config.mix.limit = 6;
     }
     let counters: &'static Counters = Box::leak(Box::default());
     let world = Rc::new(build(arena, config, counters, &mut random, seed));
@@ -136,7 +141,8 @@ fn actors(world: &Rc<World>, arena: Arena, random: &mut Random, seed: u64) -> Ve
     }
     let (here, mut w, left) = (Rc::clone(world), worker(), Rc::clone(&handlers_left));
     // Those that go on when no handler is left.
-    let others_left = Rc::new(Cell::new(1 + usize::from(world.config.evict_ahead)));
+    let others = usize::from(world.config.evict_ahead) + usize::from(world.config.ordered);
+    let others_left = Rc::new(Cell::new(1 + others));
     let others = Rc::clone(&others_left);
     let complete = Box::new(move || {
         complete(&here, &mut w, &left);
@@ -151,6 +157,15 @@ fn actors(world: &Rc<World>, arena: Arena, random: &mut Random, seed: u64) -> Ve
             others.set(others.get() - 1);
         });
         list.push(actor("evictor".into(), false, evict));
+    }
+    if world.config.ordered {
+        let (here, mut w, left) = (Rc::clone(world), worker(), Rc::clone(&handlers_left));
+        let others = Rc::clone(&others_left);
+        let obey = Box::new(move || {
+            obey(&here, &mut w, &left);
+            others.set(others.get() - 1);
+        });
+        list.push(actor("obeyer".into(), false, obey));
     }
     let (world, mut w) = (Rc::clone(world), worker());
     let over = Rc::new(Cell::new(false));
@@ -221,6 +236,16 @@ fn evict(world: &World, worker: &mut Worker, handlers_left: &Cell<usize>) {
     }
 }
 
+/// Brings the limit to what is ordered, until no handler is left.
+fn obey(world: &World, worker: &mut Worker, handlers_left: &Cell<usize>) {
+    while handlers_left.get() > 0 {
+        world.scheduler.wait(Wait::Until(world.scheduler.now() + LOOK_NS));
+        while world.or_stop(world.pager.obey_by(worker, 4, 0)) == Some(Obeyed::Partly) {
+            world.scheduler.pause();
+        }
+    }
+}
+
 /// Waits until all is quiet, and compares everything with everything.
 fn finish(world: &World, worker: &mut Worker, others_left: &Cell<usize>) {
     while others_left.get() > 0 {
@@ -243,7 +268,7 @@ fn finish(world: &World, worker: &mut Worker, others_left: &Cell<usize>) {
 }
 
 impl World {
-    fn counters(&self) -> &'static Counters {
+    pub fn counters(&self) -> &'static Counters {
         self.pager.counters()
     }
 }

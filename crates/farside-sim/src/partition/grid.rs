@@ -1,5 +1,7 @@
 //! Exact shares in multiples of a chunk, by dynamic programming.
 
+use farside_sharing::Program as _;
+
 use super::Partitioning;
 
 /// Shares above floors that no other multiples of a chunk are better than.
@@ -43,7 +45,7 @@ fn steps(
         steps.push((units, misses(units)));
     }
     let weight = partitioning.weight(index);
-    steps.into_iter().map(|(units, misses)| (units, weight * misses as f64)).collect()
+    steps.into_iter().map(|(units, misses)| (units, weight * misses)).collect()
 }
 
 /// Hands out `rest` pages above `floors` in chunks of `chunk` pages: the fewest misses, by dynamic

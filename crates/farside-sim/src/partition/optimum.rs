@@ -1,7 +1,9 @@
 //! The best shares.
 
+use farside_sharing::fairness::fairest;
+
 use super::grid::{Rounding, fill};
-use super::{Goal, Partitioning, Program, Value, exchange, fairness};
+use super::{Goal, Partitioning, Program, Value};
 
 /// Most chunks that memory is divided into: one of this many pages (64 MiB) is shared out exactly.
 const MOST_CHUNKS: usize = 1 << 14;
@@ -30,11 +32,14 @@ impl Optimum {
     }
 }
 
+/// The best shares there are.
 pub fn optimum(partitioning: &Partitioning) -> Optimum {
     let programs = partitioning.programs();
-    let floors = match partitioning.goal {
-        Goal::Fairness => fairness::fairest(partitioning),
-        Goal::Throughput | Goal::Weights(_) => programs.iter().map(Program::least).collect(),
+    let floors = match partitioning.goal() {
+        Goal::Fairness => fairest(partitioning),
+        Goal::Throughput | Goal::Weights(_) => {
+            programs.iter().map(farside_sharing::Program::least).collect()
+        }
     };
     let rest = partitioning.memory() - floors.iter().sum::<usize>();
     let wanted = |(program, floor): (&Program, &usize)| program.enough().saturating_sub(*floor);
@@ -64,7 +69,7 @@ fn finish(partitioning: &Partitioning, shares: Vec<usize>) -> Optimum {
 /// Moves parts of chunks; what the greedy rule finds is taken if it is better.
 fn improve(partitioning: &Partitioning, found: Optimum) -> Optimum {
     let Optimum { mut shares, bound, chunk, .. } = found;
-    exchange::exchange_finer(partitioning, &mut shares, chunk);
+    partitioning.improve(&mut shares, chunk);
     let mut value = partitioning.value(&shares);
     let greedy = partitioning.greedy(None);
     if partitioning.value(&greedy) < value {

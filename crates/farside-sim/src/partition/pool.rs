@@ -77,7 +77,7 @@ pub struct Pool<P> {
     /// [`UNTOUCHED`] for those never touched.
     slots: Vec<u32>,
     /// Programs of blocks by their number.
-    owners: Vec<u8>,
+    owners: Vec<u16>,
     watched: Vec<(PageId, Slot)>,
 }
 
@@ -206,7 +206,7 @@ impl<P: ReplacementPolicy> Pool<P> {
         let block = self.members[program].blocks.entry(PageId(page.0 >> BLOCK_SHIFT));
         if *block == NONE {
             *block = self.owners.len() as u32;
-            self.owners.push(program as u8);
+            self.owners.push(program as u16);
             self.slots.resize(self.slots.len() + (1 << BLOCK_SHIFT), UNTOUCHED);
         }
         (*block as usize) << BLOCK_SHIFT | (page.0 as usize & ((1 << BLOCK_SHIFT) - 1))

@@ -36,11 +36,6 @@ impl Program {
         Self { least: pages.max(1), ..self }
     }
 
-    /// The fewest pages that its share may have.
-    pub fn least(&self) -> usize {
-        self.least
-    }
-
     /// The curve.
     pub fn curve(&self) -> &Curve {
         &self.curve
@@ -56,31 +51,35 @@ impl Program {
         self.curve.steps().last().map_or(0, |(pages, _)| *pages)
     }
 
-    /// Misses with `pages` pages, first touches included.
-    pub fn misses(&self, pages: usize) -> u64 {
-        self.curve.misses(pages)
-    }
-
     /// Projected time with `pages` pages.
     pub fn time_ns(&self, pages: usize) -> f64 {
-        self.plain_ns + self.fault_ns * (self.misses(pages) - self.cold) as f64
+        self.plain_ns + self.fault_ns * (self.curve.misses(pages) - self.cold) as f64
     }
 
-    /// Projected time with `pages` pages, as a multiple of that with enough memory; at least 1.
-    pub fn slowdown(&self, pages: usize) -> f64 {
-        self.slowdown_of(self.misses(pages) - self.cold)
-    }
-
-    /// The same for a number of pages that had to be fetched, wherever it was counted.
+    /// Projected time when so many pages have to be fetched, as a multiple of that with enough memory; at least 1.
     pub fn slowdown_of(&self, faults: u64) -> f64 {
         match faults {
             0 => 1.0,
             faults => 1.0 + self.fault_ns * faults as f64 / self.plain_ns,
         }
     }
+}
 
-    /// The smallest memory with fewer misses than `pages` pages have.
-    pub(super) fn next_step(&self, pages: usize) -> Option<usize> {
+impl farside_sharing::Program for Program {
+    fn least(&self) -> usize {
+        self.least
+    }
+
+    /// First touches included.
+    fn misses(&self, pages: usize) -> f64 {
+        self.curve.misses(pages) as f64
+    }
+
+    fn slowdown(&self, pages: usize) -> f64 {
+        self.slowdown_of(self.curve.misses(pages) - self.cold)
+    }
+
+    fn next_step(&self, pages: usize) -> Option<usize> {
         let steps = self.curve.steps();
         let behind = steps.partition_point(|(size, _)| *size <= pages);
         steps.get(behind).map(|(size, _)| *size)

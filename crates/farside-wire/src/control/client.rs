@@ -1,6 +1,7 @@
 //! The side of a managed process, and of `farside top`.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use farside_os::OsError;
 use farside_os::socket::{self, MAX_DESCRIPTORS, Received};
@@ -14,6 +15,9 @@ pub enum ControlError {
     /// No supervisor answers at that name.
     #[error("cannot reach the supervisor of this run (is `farside run` still there?): {0}")]
     Connect(#[source] OsError),
+    /// Another user listens at that name.
+    #[error("user {0} listens where the supervisor of this run should")]
+    NotTheirs(u32),
     /// The conversation broke off.
     #[error("lost the supervisor while {0}: {1}")]
     Broken(&'static str, #[source] OsError),
@@ -81,8 +85,40 @@ pub fn join(name: &str, hello: &Hello) -> Result<Joined, ControlError> {
 /// Fetches the figures of the run whose supervisor listens at `name`, as JSON.
 pub fn watch(name: &str) -> Result<String, ControlError> {
     let session = socket::connect(name).map_err(ControlError::Connect)?;
+    figures(session.as_fd())
+}
+
+/// As [`watch`], and waits no longer than `timeout` for each step of it; only from a supervisor of the user `owner`, if
+/// one is said.
+///
+/// # Errors
+/// As there; and if the socket is another user's.
+pub fn watch_within(
+    name: &str,
+    timeout: Duration,
+    owner: Option<u32>,
+) -> Result<String, ControlError> {
+    figures(connect_within(name, timeout, owner)?.as_fd())
+}
+
+/// A connection to `name`, where the user `owner` listens, if one is said.
+pub(super) fn connect_within(
+    name: &str,
+    timeout: Duration,
+    owner: Option<u32>,
+) -> Result<OwnedFd, ControlError> {
+    let session = socket::connect_within(name, timeout).map_err(ControlError::Connect)?;
+    let user = socket::peer_user(session.as_fd()).map_err(ControlError::Connect)?;
+    match owner {
+        // A name that its owner has given up is anybody's.
+        Some(owner) if owner != user => Err(ControlError::NotTheirs(user)),
+        _ => Ok(session),
+    }
+}
+
+fn figures(session: BorrowedFd<'_>) -> Result<String, ControlError> {
     let mut buffer = vec![0; MAX_MESSAGE + MAX_FIGURES];
-    let (len, _) = ask(session.as_fd(), &Message::Watch(Watch), &mut buffer)?;
+    let (len, _) = ask(session, &Message::Watch(Watch), &mut buffer)?;
     match Message::decode(&buffer[..len])? {
         Message::Figures(text) => Ok(text.to_owned()),
         Message::Refusal(refusal) => Err(ControlError::Refused(refusal)),

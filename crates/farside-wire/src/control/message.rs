@@ -8,6 +8,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use super::limit::{LimitState, OrderLimit};
 use super::part::{BeginPart, PartOrder};
 
 /// Version of the protocol spoken by this build.
@@ -30,6 +31,8 @@ const FIGURES: u16 = 5;
 const BEGIN_PART: u16 = 6;
 const PART_ORDER: u16 = 7;
 const END_PART: u16 = 8;
+const ORDER_LIMIT: u16 = 9;
+const LIMIT_STATE: u16 = 10;
 
 /// Why bytes are not a message.
 #[derive(Copy, Clone, Debug, Error, PartialEq, Eq)]
@@ -162,6 +165,10 @@ pub enum Message<'a> {
     PartOrder(PartOrder),
     /// The part that was begun last is over.
     EndPart,
+    /// See [`OrderLimit`].
+    OrderLimit(OrderLimit),
+    /// See [`LimitState`].
+    LimitState(LimitState),
 }
 
 impl<'a> Message<'a> {
@@ -210,6 +217,14 @@ impl<'a> Message<'a> {
                 order.words().iter().try_for_each(|word| out.put(&word.to_le_bytes()))?;
             }
             Message::EndPart => out.put(&END_PART.to_le_bytes())?,
+            Message::OrderLimit(order) => {
+                out.put(&ORDER_LIMIT.to_le_bytes())?;
+                out.put(&order.bytes.unwrap_or(0).to_le_bytes())?;
+            }
+            Message::LimitState(state) => {
+                out.put(&LIMIT_STATE.to_le_bytes())?;
+                state.words().iter().try_for_each(|word| out.put(&word.to_le_bytes()))?;
+            }
         }
         let Writer { buffer, at } = out;
         Ok(&buffer[..at])
@@ -249,6 +264,14 @@ impl<'a> Message<'a> {
             }
             PART_ORDER => Message::PartOrder(PartOrder::from_words([input.u32()?, input.u32()?])?),
             END_PART => Message::EndPart,
+            ORDER_LIMIT => {
+                let bytes = Some(input.u64()?).filter(|bytes| *bytes > 0);
+                Message::OrderLimit(OrderLimit { bytes })
+            }
+            LIMIT_STATE => {
+                let words = [input.u64()?, input.u64()?, input.u64()?, input.u64()?, input.u64()?];
+                Message::LimitState(LimitState::from_words(words)?)
+            }
             other => return Err(BadMessage::Kind(other)),
         };
         if input.bytes.is_empty() { Ok(message) } else { Err(BadMessage::Length) }
@@ -265,6 +288,8 @@ impl<'a> Message<'a> {
             Message::BeginPart(_) => BEGIN_PART,
             Message::PartOrder(_) => PART_ORDER,
             Message::EndPart => END_PART,
+            Message::OrderLimit(_) => ORDER_LIMIT,
+            Message::LimitState(_) => LIMIT_STATE,
         }
     }
 }
@@ -325,6 +350,10 @@ impl<'a> Reader<'a> {
 
     fn u32(&mut self) -> Result<u32, BadMessage> {
         self.take().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, BadMessage> {
+        self.take().map(u64::from_le_bytes)
     }
 
     /// A process id: positive and within the range of `pid_t`.

@@ -8,14 +8,17 @@
 //!
 //! The supervisor announces the other end of each node connection to the node, in the messages of
 //! [`pool`](crate::pool). A `farside top` sends [`Watch`] instead of `Hello` and gets the figures of
-//! the run as JSON.
+//! the run as JSON; `farside limit` and `farside balance` send an [`OrderLimit`] and get a [`LimitState`]. These may come
+//! from the administrator, too; everything else only from the user whose run it is.
 
 mod client;
+mod limit;
 mod message;
 mod part;
 mod server;
 
-pub use client::{ControlError, Joined, join, watch};
+pub use client::{ControlError, Joined, join, watch, watch_within};
+pub use limit::{LimitState, OrderLimit, order_limit};
 pub use message::{
     BadMessage, Hello, MAX_FIGURES, MAX_MESSAGE, Message, ProgramName, Refusal, VERSION, Watch,
     Welcome,

@@ -6,8 +6,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use farside_os::socket;
 
+use super::limit::{LimitState, OrderLimit};
 use super::message::{BadMessage, Hello, MAX_FIGURES, MAX_MESSAGE, Message, Refusal, Welcome};
 use super::part::{BeginPart, PartOrder};
+
+/// The administrator's user id.
+const ROOT: u32 = 0;
 
 /// A listening control socket with a random name.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub enum Arrival {
     BeginPart(BeginPart),
     /// A part of its run is over; wants no answer.
     EndPart,
+    /// Somebody orders a limit, or asks how it is; answer with [`Listener::limit_state`].
+    Limit(OrderLimit),
     /// Nothing: the other end hung up.
     Gone,
 }
@@ -47,10 +53,11 @@ impl Listener {
 
     /// Accepts one waiting connection. The connection never blocks; its other end does.
     ///
-    /// A connection from another user is refused and hung up: `Ok(None)`.
+    /// A connection from another user is refused and hung up, unless it is the administrator: `Ok(None)`.
     pub fn accept(&self) -> io::Result<Option<OwnedFd>> {
         let session = socket::accept(self.socket.as_fd())?;
-        if socket::peer_is_own_user(session.as_fd())? {
+        if socket::peer_is_own_user(session.as_fd())? || socket::peer_user(session.as_fd())? == ROOT
+        {
             return Ok(Some(session));
         }
         Self::refuse(session.as_fd(), Refusal::ForeignUser)?;
@@ -73,7 +80,13 @@ impl Listener {
             return Ok(Arrival::Gone);
         }
         match Message::decode(&buffer[..received.len]) {
+            // The administrator may look and order; its processes are not this user's.
+            Ok(Message::Hello(_)) if !socket::peer_is_own_user(session)? => {
+                Self::refuse(session, Refusal::ForeignUser)?;
+                Ok(Arrival::Gone)
+            }
             Ok(Message::Hello(hello)) => Ok(Arrival::Process(hello)),
+            Ok(Message::OrderLimit(order)) => Ok(Arrival::Limit(order)),
             Ok(Message::Watch(_)) => Ok(Arrival::Watcher),
             Ok(Message::BeginPart(begin)) => Ok(Arrival::BeginPart(begin)),
             Ok(Message::EndPart) => Ok(Arrival::EndPart),
@@ -120,6 +133,11 @@ impl Listener {
         companion: Option<BorrowedFd<'_>>,
     ) -> io::Result<()> {
         tell(session, &Message::PartOrder(order), companion.as_slice())
+    }
+
+    /// Answers somebody who orders a limit, or asks how it is.
+    pub fn limit_state(session: BorrowedFd<'_>, state: LimitState) -> io::Result<()> {
+        tell(session, &Message::LimitState(state), &[])
     }
 
     /// Answers a watcher with JSON text of at most [`MAX_FIGURES`] bytes.

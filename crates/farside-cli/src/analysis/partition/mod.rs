@@ -110,7 +110,7 @@ pub fn partition(arguments: &PartitionArguments) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::usage(format!("--memory {}: {error}", arguments.memory)))?;
     let pool = pool(arguments, memory.min(footprints as usize), costs)?;
     let chunk = arguments.chunk.map(|chunk| chunk.pages(memory as u64));
-    let optimum = partitioning.optimum();
+    let optimum = farside_sim::partition::optimum(&partitioning);
     let report = Report::new(
         &arguments.traces,
         &partitioning,

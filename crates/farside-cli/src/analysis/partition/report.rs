@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
+use farside_sharing::Program as _;
 use farside_sim::partition::pool::Usage;
 use farside_sim::partition::{Goal, Optimum, Partitioning};
 use serde::Serialize;
@@ -67,7 +68,7 @@ impl Row {
         let programs = partitioning.programs().iter().zip(pages);
         let share = programs.map(|(program, pages)| Share {
             pages: *pages as u64,
-            misses: program.misses(*pages),
+            misses: program.curve().misses(*pages),
             slowdown: program.slowdown(*pages),
             projected_time_ns: program.time_ns(*pages).round() as u64,
         });
