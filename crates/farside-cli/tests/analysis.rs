@@ -216,7 +216,10 @@ fn bad_traces_and_sizes_are_refused() {
         ),
         (vec!["simulate", good, "--replacement", "opt", "--prefetch", "linux"], vec!["opt"]),
         (vec!["simulate", good, "--network", "fast"], vec!["5us,25gbit"]),
-        (vec!["simulate", good, "--as-run"], vec!["lru", "fifo, second-chance"]),
+        (
+            vec!["simulate", good, "--as-run", "--replacement", "arc"],
+            vec!["arc", "fifo, second-chance"],
+        ),
         (
             vec!["simulate", good, "--as-run", "--replacement", "fifo", "--prefetch", "linux"],
             vec!["--prefetch none", "linux"],

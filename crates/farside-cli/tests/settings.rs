@@ -143,7 +143,7 @@ fn options_win_over_environment_over_file() {
 
 #[test]
 fn names_are_checked_and_listed() {
-    let layer = from_toml("replacement = 'lru'\n").unwrap();
+    let layer = from_toml("replacement = 'arc'\n").unwrap();
     let message = Options::from_layer(&layer).unwrap_err().message;
     assert!(message.contains("fifo") && message.contains("second-chance"), "{message}");
     let layer = from_toml("far = 'ftp://host'\n").unwrap();

@@ -22,7 +22,7 @@ fn bad_command_lines_end_with_code_2() {
         (vec!["run", "--local", "0%", "true"], vec!["--local 0%"]),
         (vec!["run", "--local", "9999T", "true"], vec!["--local 9999T", "128 TiB"]),
         (vec!["run", "--readahead", "513", "true"], vec!["--readahead", "512"]),
-        (vec!["run", "--replacement", "lru", "true"], vec!["second-chance", "fifo"]),
+        (vec!["run", "--replacement", "arc", "true"], vec!["second-chance", "fifo"]),
         (vec!["run", "--prefetch", "magic", "true"], vec!["none", "readahead", "linux"]),
         (vec!["run", "--prefetch", "linux:depth=3", "true"], vec!["linux", "no parameters"]),
         (vec!["run", "--prefetch", "pointer:depth=0", "true"], vec!["--prefetch", "depth", "256"]),
