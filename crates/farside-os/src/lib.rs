@@ -4,6 +4,7 @@
 //! Calls go to the kernel directly, never through names of the C library that the preload
 //! interposes, and nothing here allocates on the fault path.
 
+pub mod descriptor;
 mod emulated_move;
 mod error;
 pub mod fault_events;

@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use crate::descriptor::out_of_the_way;
 use crate::error::check;
 use crate::{OsError, Result};
 
@@ -159,7 +160,7 @@ pub fn anonymous_file(name: &std::ffi::CStr, len: u64) -> Result<OwnedFd> {
     let fd = unsafe { libc::syscall(libc::SYS_memfd_create, name.as_ptr(), libc::MFD_CLOEXEC) };
     let fd = check(fd, "memfd_create", "shared memory")?;
     // SAFETY: as above, a fresh descriptor nobody else owns.
-    let file = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+    let file = out_of_the_way(unsafe { OwnedFd::from_raw_fd(fd as i32) });
     // SAFETY: plain system call on a descriptor we own.
     let result = unsafe { libc::ftruncate(file.as_raw_fd(), len as libc::off_t) };
     check(i64::from(result), "ftruncate", "shared memory")?;
@@ -174,7 +175,7 @@ pub fn sealed_file(name: &std::ffi::CStr, len: u64) -> Result<OwnedFd> {
     let fd = unsafe { libc::syscall(libc::SYS_memfd_create, name.as_ptr(), flags) };
     let fd = check(fd, "memfd_create", "shared memory")?;
     // SAFETY: as above, a fresh descriptor nobody else owns.
-    let file = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+    let file = out_of_the_way(unsafe { OwnedFd::from_raw_fd(fd as i32) });
     // SAFETY: plain system calls on a descriptor we own.
     let (sized, sealed) = unsafe {
         let sized = libc::ftruncate(file.as_raw_fd(), len as libc::off_t);

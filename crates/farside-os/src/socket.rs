@@ -8,6 +8,7 @@ use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
+use crate::descriptor::out_of_the_way;
 use crate::{OsError, Result};
 
 /// Most descriptors that one message carries.
@@ -151,7 +152,7 @@ fn open() -> Result<OwnedFd> {
     // SAFETY: takes no pointers.
     let fd =
         retried("socket", || unsafe { libc::syscall(libc::SYS_socket, libc::AF_UNIX, KIND, 0) })?;
-    Ok(own(fd))
+    Ok(out_of_the_way(own(fd)))
 }
 
 /// The abstract address `name`, and its length.
@@ -255,7 +256,7 @@ fn take_descriptors(header: &libc::msghdr, places: &mut [Option<OwnedFd>]) -> bo
                 // SAFETY: the kernel wrote that many descriptors.
                 let fd =
                     unsafe { libc::CMSG_DATA(control).cast::<RawFd>().add(i).read_unaligned() };
-                let descriptor = own(fd as usize);
+                let descriptor = out_of_the_way(own(fd as usize));
                 if let Some(place) = places.get_mut(taken) {
                     *place = Some(descriptor);
                 }

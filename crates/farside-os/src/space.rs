@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
+use crate::descriptor::out_of_the_way;
 use crate::userfault::{Partial, Userfault, feature};
 use crate::{OsError, Result};
 use crate::{emulated_move, memory};
@@ -106,7 +107,7 @@ fn open_own(path: &CStr, subject: &'static str) -> Result<OwnedFd> {
     let fd = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
     let fd = crate::error::check(fd, "open", subject)?;
     // SAFETY: a fresh descriptor nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    Ok(out_of_the_way(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
 }
 
 impl KernelSpace {

@@ -4,7 +4,7 @@
 //! point - a thread that the program cancels must not leave while it holds a lock of ours - and nothing is allocated.
 
 use std::io::{IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use crate::thread::now_ns;
 use crate::{OsError, Result, last_errno};
@@ -90,28 +90,6 @@ pub fn wait(socket: BorrowedFd<'_>, or_room: bool, until: u64) {
             0 as libc::c_long,
         )
     };
-}
-
-/// Gives a descriptor the first free number from `least` on; the one it has, if there is none.
-pub fn renumber(descriptor: OwnedFd, least: i32) -> OwnedFd {
-    duplicate(descriptor.as_fd(), least).unwrap_or(descriptor)
-}
-
-/// A copy of a descriptor that has the first free number from `least` on, or any, and is closed on exec.
-///
-/// # Errors
-/// If the process has too many.
-pub fn duplicate(descriptor: BorrowedFd<'_>, least: i32) -> Result<OwnedFd> {
-    let copy = |least: i32| {
-        let (fd, command) = (descriptor.as_raw_fd() as libc::c_long, libc::F_DUPFD_CLOEXEC);
-        // SAFETY: takes no pointers.
-        retried("fcntl", || unsafe {
-            libc::syscall(libc::SYS_fcntl, fd, command as libc::c_long, least as libc::c_long)
-        })
-    };
-    let new = copy(least).or_else(|_| copy(0))?;
-    // SAFETY: the new descriptor is nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(new as i32) })
 }
 
 /// Has a TCP connection send by the algorithm of that name.

@@ -13,7 +13,7 @@ use io_uring::{EnterFlags, IoUring, opcode, types};
 
 use crate::memory::{self, PAGE};
 use crate::thread::{futex_wait, futex_wake, sleep_ns};
-use crate::{OsError, Result, stream};
+use crate::{OsError, Result, descriptor};
 
 const SUBJECT: &str = "a ring";
 
@@ -150,7 +150,8 @@ impl Uring {
             return Err(OsError { call: "io_uring_setup", subject: SUBJECT, errno: libc::ENOSYS });
         }
         // SAFETY: the descriptor is open, and stays so for the copy to be made.
-        let copy = stream::duplicate(unsafe { BorrowedFd::borrow_raw(first.as_raw_fd()) }, least)?;
+        let copy =
+            descriptor::duplicate(unsafe { BorrowedFd::borrow_raw(first.as_raw_fd()) }, least)?;
         // SAFETY: the descriptor is ours, and of the ring that these parameters are of.
         let ring = unsafe { IoUring::from_fd(copy.into_raw_fd(), params) };
         let call = || Call { result: AtomicI64::new(PENDING), len: AtomicU32::new(0) };

@@ -6,6 +6,7 @@
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use crate::descriptor::out_of_the_way;
 use crate::error::{check, last_errno};
 use crate::memory::{self, PAGE};
 use crate::thread::wait_readable;
@@ -197,7 +198,7 @@ impl Userfault {
     /// Wraps a descriptor of another process, received with [`Event::Fork`] or passed on by that process: operations
     /// through it act there.
     pub fn of_other(fd: OwnedFd) -> Self {
-        let uffd = Self::new(fd, 0);
+        let uffd = Self::new(out_of_the_way(fd), 0);
         uffd.mode.store(ONLY_POLLED, Ordering::Relaxed);
         uffd
     }
@@ -445,7 +446,7 @@ fn open_descriptor() -> Result<OwnedFd> {
     let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
     if fd >= 0 {
         // SAFETY: as above.
-        return Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) });
+        return Ok(out_of_the_way(unsafe { OwnedFd::from_raw_fd(fd as i32) }));
     }
     let refused = OsError::last("userfaultfd", "this process");
     let path = c"/dev/userfaultfd";
@@ -468,7 +469,7 @@ fn open_descriptor() -> Result<OwnedFd> {
         unsafe { libc::syscall(libc::SYS_ioctl, device.as_raw_fd(), USERFAULTFD_IOC_NEW, flags) };
     let fd = check(fd, "USERFAULTFD_IOC_NEW", "/dev/userfaultfd")?;
     // SAFETY: a fresh descriptor nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    Ok(out_of_the_way(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
 }
 
 fn ioctl<T>(

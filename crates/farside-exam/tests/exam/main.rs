@@ -13,6 +13,7 @@ mod perl;
 mod pointers;
 mod python;
 mod redis;
+mod shell;
 mod sort;
 mod sqlite;
 mod streams;

@@ -9,17 +9,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use farside_os::memory::PAGE;
-use farside_os::{OsError, random, storage, stream, uring};
+use farside_os::{OsError, descriptor, random, storage, uring};
 use farside_wire::pool::DATA_BYTES;
 use thiserror::Error;
 
 use crate::FileUrl;
 
 const SUBJECT: &str = "the file for pages";
-
-/// Descriptors from this number on are seldom closed by programs that close all that they know of, nor counted on by
-/// those that count on low ones.
-pub const HIGH: i32 = 800;
 
 /// As many bytes as there can be slots for.
 const MOST_BYTES: u64 = DATA_BYTES - PAGE as u64;
@@ -108,7 +104,7 @@ pub fn open(url: &FileUrl, size: u64) -> Result<OwnedFd, OsError> {
         }
         other => other?,
     };
-    Ok(stream::renumber(file.into(), HIGH))
+    Ok(descriptor::out_of_the_way(file.into()))
 }
 
 fn sized(file: fs::File, size: u64) -> Result<fs::File, OsError> {

@@ -4,11 +4,11 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use farside_os::descriptor::HIGH;
 use farside_os::memory::PAGE;
 use farside_os::storage;
 use farside_os::uring::{Buffer, Direction, MOST_PARTS, Part, Transfer, Uring};
 
-use super::opening::HIGH;
 use crate::FarError;
 
 const SUBJECT: &str = "the file for pages";

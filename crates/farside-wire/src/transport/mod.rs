@@ -16,10 +16,6 @@ pub use credentials::{BadCredentials, Credentials, Files, Protection};
 pub use tcp::{Tcp, TcpListening};
 pub use tls::Tls;
 
-/// Descriptors from this number on are seldom closed by programs that close all that they know of, nor counted on by
-/// those that count on low ones.
-const HIGH: i32 = 800;
-
 /// What a thread waits for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Interest {

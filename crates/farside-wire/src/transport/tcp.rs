@@ -4,9 +4,9 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
-use farside_os::stream;
+use farside_os::{descriptor, stream};
 
-use super::{HIGH, Interest, Stream};
+use super::{Interest, Stream};
 
 /// A TCP connection.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Tcp {
 
 /// Gives a descriptor that is opened in the midst of a program a high number.
 fn out_of_the_way(stream: TcpStream) -> TcpStream {
-    stream::renumber(stream.into(), HIGH).into()
+    descriptor::out_of_the_way(stream.into()).into()
 }
 
 /// Sends as fast as the window allows: a sender that spreads its packets over time (BBR) is made for long ways, and takes

@@ -7,9 +7,7 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use farside_os::stream::renumber;
-
-use crate::transport::HIGH;
+use farside_os::descriptor;
 
 /// Moves a descriptor that was just opened, if it was.
 fn out_of_the_way(opened: c_int) -> c_int {
@@ -17,7 +15,7 @@ fn out_of_the_way(opened: c_int) -> c_int {
         return opened;
     }
     // SAFETY: it was just opened, and nobody knows it yet.
-    let moved = renumber(unsafe { OwnedFd::from_raw_fd(opened) }, HIGH);
+    let moved = descriptor::out_of_the_way(unsafe { OwnedFd::from_raw_fd(opened) });
     if moved.as_raw_fd() == opened {
         // There is no room up there.
         // SAFETY: takes no pointers.
