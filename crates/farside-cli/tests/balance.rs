@@ -240,7 +240,9 @@ fn a_dry_run_changes_nothing_and_less_than_all_need_is_told() {
         stage.add(name, Kind::Says(says), 64 * MIB);
     }
     let dry = stage.balance(&["--local", "30M", "--dry-run"]);
-    assert!(String::from_utf8_lossy(&dry.stdout).contains("of 30 MiB are claimed"), "{dry:?}");
+    let told = String::from_utf8_lossy(&dry.stdout).into_owned();
+    assert!(told.contains("of 30 MiB are claimed"), "{told}");
+    assert_eq!(told.matches(" 10 MiB ").count(), 3, "alike programs have the same: {told}");
     assert!(stage.programs.iter().all(|it| it.limit == 64 * MIB));
     let little = stage.balance(&["--local", "2M", "--once", "--json"]);
     let told = String::from_utf8_lossy(&little.stderr);

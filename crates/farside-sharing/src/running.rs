@@ -18,6 +18,9 @@ const WORTH: f64 = 0.05;
 /// The same for shares found by looking ahead, beside those of exchanges.
 const FARTHER: f64 = 0.01;
 
+/// The same for any shares beside those by weights: by less, programs are alike.
+const ALIKE: f64 = 0.0005;
+
 /// By how much shares that follow from weights may be off before they are changed, as a share of them.
 const SLACK: f64 = 0.0625;
 
@@ -256,10 +259,11 @@ impl Group<'_> {
         let floors: Vec<usize> = claims.iter().map(|claim| claim.least).collect();
         let Ok(sharing) = Sharing::new(claims, total, goal) else { return floors };
         let best = self.best(&sharing, seen);
-        match before {
-            Some(before) if is_good_enough(&sharing, before, &best, WORTH) => before.to_vec(),
-            _ => best,
-        }
+        // Of programs that gain alike by memory none gets all of it, nor loses what it has.
+        let even = self.rest(total, floors, seen);
+        let stays = before.filter(|it| is_good_enough(&sharing, it, &best, WORTH));
+        let even = is_good_enough(&sharing, &even, &best, ALIKE).then_some(even);
+        stays.map(<[usize]>::to_vec).or(even).unwrap_or(best)
     }
 
     /// The better of PATH's exchanges from equal shares on, and from those that curves tell far ahead.

@@ -127,6 +127,15 @@ fn alike_programs_have_alike_shares() {
 }
 
 #[test]
+fn the_least_difference_does_not_decide_over_everything() {
+    let nearly = |by: f64| member(Some(slope(1000, 1e3 * (1.0 + by))), 1000);
+    let members = [nearly(0.0), nearly(1e-6), nearly(1e-3)];
+    for rule in [Rule::Throughput, Rule::Fairness] {
+        assert_eq!(shares(900, rule, &members), [300, 300, 300], "{rule:?}");
+    }
+}
+
+#[test]
 fn two_hundred_programs_share() {
     let members: Vec<_> = (0..200)
         .map(|i| match i % 4 {

@@ -83,12 +83,14 @@ fn curve(found: &Found, now: Instant) -> Option<SeenCurve> {
     let said = found.said.as_ref()?;
     let points = points(&said.report)?;
     let waiting = waiting(said, found.before.as_ref());
-    let idle = match said.ticks {
-        Some(_) => now.saturating_duration_since(found.busy_at).as_secs_f64(),
-        None => 0.0,
-    };
-    // It works, and comes to none of the pages of which that would be seen: it needs few.
-    let unseen = found.busy_at.saturating_duration_since(found.seen_at).as_secs_f64();
+    // It works, and comes to none of the pages of which that would be seen: it needs few. Where it is not known whether it
+    // works, nothing follows from that.
+    let known = said.ticks.map(|_| {
+        let idle = now.saturating_duration_since(found.busy_at).as_secs_f64();
+        let unseen = found.busy_at.saturating_duration_since(found.seen_at).as_secs_f64();
+        (idle, unseen)
+    });
+    let (idle, unseen) = known.unwrap_or_default();
     let fades = (-idle / IDLE_HALF_LIFE - unseen / UNSEEN_HALF_LIFE).exp2();
     let limit = said.report.counter("limit_bytes");
     let behind = points.partition_point(|(bytes, _)| *bytes < limit);
