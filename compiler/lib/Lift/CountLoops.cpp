@@ -68,14 +68,6 @@ bool endsAtBound(const Counting &counting, LLVM::AddOp next) {
   }
 }
 
-/// Whether anything in a loop is of the dialect rmem.
-bool usesSections(scf::WhileOp loop) {
-  WalkResult result = loop.getBefore().walk([](Operation *op) {
-    return op->getName().getDialectNamespace() == "rmem" ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return result.wasInterrupted();
-}
-
 /// The opposite of a comparison that ends a loop.
 LLVM::ICmpPredicate opposite(LLVM::ICmpPredicate predicate) {
   switch (predicate) {
@@ -94,7 +86,7 @@ LLVM::ICmpPredicate opposite(LLVM::ICmpPredicate predicate) {
 std::optional<Counting> countingOf(scf::WhileOp loop) {
   Value condition = loop.getConditionOp().getCondition();
   auto inverted = condition.getDefiningOp<arith::XOrIOp>();
-  if (inverted && (!matchPattern(inverted.getRhs(), m_One()) || !usesSections(loop)))
+  if (inverted && !matchPattern(inverted.getRhs(), m_One()))
     return std::nullopt;
   auto compare = (inverted ? inverted.getLhs() : condition).getDefiningOp<LLVM::ICmpOp>();
   auto next = compare ? compare.getLhs().getDefiningOp<LLVM::AddOp>() : nullptr;
@@ -185,6 +177,10 @@ void count(scf::WhileOp loop, const Counting &counting, IRRewriter &rewriter) {
   SmallVector<Value> values(counted.getRegionIterArgs());
   values[counting.index] = turns.valueIn(counted.getInductionVar());
   SmallVector<Value> next(loop.getConditionOp().getArgs());
+  // What is handed on as it came is an argument of the block that goes.
+  for (Value &value : next)
+    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == loop.getBeforeBody())
+      value = values[argument.getArgNumber()];
   Location end = loop.getConditionOp().getLoc();
   rewriter.eraseOp(loop.getConditionOp());
   rewriter.inlineBlockBefore(loop.getBeforeBody(), counted.getBody(), counted.getBody()->end(), values);
