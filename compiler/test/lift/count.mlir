@@ -69,21 +69,20 @@ llvm.func @moving_bound(%bound: !llvm.ptr) {
 }
 llvm.func @used(i32)
 
-// Two values change places in each turn, and one stays.
+// Two values change places in each turn.
 // CHECK-LABEL: llvm.func @change_places
-// CHECK: scf.for unsigned {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}, %[[C:.*]] = %{{.*}})
-// CHECK: scf.yield %{{.*}}, %[[B]], %[[A]], %[[C]]
-llvm.func @change_places(%count: i64, %x: i64, %y: i64, %z: i64) -> i64 {
+// CHECK: scf.for unsigned {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[A:.*]] = %arg1, %[[B:.*]] = %arg2)
+// CHECK: scf.yield %{{.*}}, %[[B]], %[[A]]
+llvm.func @change_places(%count: i64, %x: i64, %y: i64) -> i64 {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
-  llvm.br ^loop(%zero, %x, %y, %z : i64, i64, i64, i64)
-^loop(%i: i64, %a: i64, %b: i64, %c: i64):
+  llvm.br ^loop(%zero, %x, %y : i64, i64, i64)
+^loop(%i: i64, %a: i64, %b: i64):
   %next = llvm.add %i, %one : i64
   %more = llvm.icmp "ne" %next, %count : i64
-  llvm.cond_br %more, ^loop(%next, %b, %a, %c : i64, i64, i64, i64), ^end
+  llvm.cond_br %more, ^loop(%next, %b, %a : i64, i64, i64), ^end
 ^end:
-  %sum = llvm.add %a, %c : i64
-  llvm.return %sum : i64
+  llvm.return %a : i64
 }
 
 // It ends when the count is reached, as clang puts it.

@@ -7,8 +7,17 @@ use farside_trace::PageId;
 use support::{Traces, golden, golden_rows, misses};
 
 /// Policies that no golden table has; each is held against a model in a file of its own, or below.
-const ELSEWHERE: &[&str] =
-    &["second-chance", "priority", "clock-pro", "eden", "region", "s3-fifo", "lirs-bounded"];
+const ELSEWHERE: &[&str] = &[
+    "second-chance",
+    "priority",
+    "clock-pro",
+    "eden",
+    "region",
+    "s3-fifo",
+    "lirs-bounded",
+    "bimodal",
+    "adaptive",
+];
 
 #[test]
 fn miss_counts_are_exact_on_the_golden_traces() {
