@@ -59,18 +59,29 @@ pub fn text(node: &Arc<Node>) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-/// Answers `GET /metrics` at an address, in a thread of its own; returns where it listens.
+/// Answers `GET /metrics` at an address with what the node counts; returns where it listens.
 ///
 /// # Errors
 /// If it cannot listen there.
 pub fn serve(node: &Arc<Node>, address: SocketAddr) -> io::Result<SocketAddr> {
+    let node = Arc::clone(node);
+    answer(address, move || text(&node))
+}
+
+/// Answers `GET /metrics` at an address with a text, in a thread of its own; returns where it listens.
+///
+/// # Errors
+/// If it cannot listen there.
+pub fn answer(
+    address: SocketAddr,
+    text: impl Fn() -> Result<String, fmt::Error> + Send + 'static,
+) -> io::Result<SocketAddr> {
     let server = Server::http(address).map_err(io::Error::other)?;
     let listens = server.server_addr().to_ip().unwrap_or(address);
-    let node = Arc::clone(node);
     let answering = move || {
         for request in server.incoming_requests() {
             let found = *request.method() == Method::Get && request.url() == "/metrics";
-            let (status, body) = match text(&node) {
+            let (status, body) = match text() {
                 _ if !found => (404, "only /metrics is here\n".to_owned()),
                 Ok(body) => (200, body),
                 Err(_) => (500, String::new()),

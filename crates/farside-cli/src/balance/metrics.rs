@@ -5,13 +5,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use farside_node::metrics;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
-use tiny_http::{Header, Method, Response, Server, StatusCode};
 
 use super::view::{Share, View};
 
@@ -123,26 +123,6 @@ pub fn text(shown: &Shown) -> Result<String, fmt::Error> {
 /// # Errors
 /// If it cannot listen there.
 pub fn serve(shown: &Shown, address: SocketAddr) -> io::Result<SocketAddr> {
-    let server = Server::http(address).map_err(io::Error::other)?;
-    let listens = server.server_addr().to_ip().unwrap_or(address);
     let shown = Arc::clone(shown);
-    let answering = move || {
-        for request in server.incoming_requests() {
-            let found = *request.method() == Method::Get && request.url() == "/metrics";
-            let (status, body) = match text(&shown) {
-                _ if !found => (404, "only /metrics is here\n".to_owned()),
-                Ok(body) => (200, body),
-                Err(_) => (500, String::new()),
-            };
-            let mut response = Response::from_string(body).with_status_code(StatusCode(status));
-            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            if let Ok(header) = Header::from_bytes("Content-Type", kind) {
-                response.add_header(header);
-            }
-            // Whoever asked may be gone.
-            let _ = request.respond(response);
-        }
-    };
-    std::thread::Builder::new().name("metrics".into()).spawn(answering)?;
-    Ok(listens)
+    metrics::answer(address, move || text(&shown))
 }

@@ -35,7 +35,7 @@ const LEAST_TRIAL: usize = 256;
 /// One page in so many of those on trial is watched.
 const PROBATION_SHARE: usize = 4;
 
-/// One page in so many of those that stay is watched.
+/// One page in so many of those that stay is watched at most, and no more than two stretches.
 const AGED_SHARE: usize = 16;
 
 /// Evicts what came last, but for the very last, so that a part of what a loop goes over stays when all of it does not
