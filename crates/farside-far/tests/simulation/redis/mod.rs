@@ -79,8 +79,10 @@ unsafe impl Sync for Sky {}
 impl Network for Sky {
     fn connect(&self, node: &NodeAddress, _: u64) -> io::Result<Box<dyn Stream>> {
         let servers = &self.0;
-        let number = usize::from(node.address.port()) - 1;
-        let life = servers.life(number).ok_or(io::ErrorKind::ConnectionRefused)?;
+        // A damaged reply may name any port.
+        let number = usize::from(node.address.port()).checked_sub(1);
+        let listens = number.and_then(|number| Some((number, servers.life(number)?)));
+        let (number, life) = listens.ok_or(io::ErrorKind::ConnectionRefused)?;
         let (ours, theirs) = servers.cables.connect(number);
         let session = Session::new(servers, (number, life), theirs);
         servers.cables.scheduler.spawn(false, move || session.serve());

@@ -124,9 +124,10 @@ impl Servers {
         self.cables.scheduler.now()
     }
 
-    /// Whether a server can be connected to; in which life.
+    /// Whether there is such a server, and it can be connected to; in which life.
     pub fn life(&self, number: usize) -> Option<u64> {
-        let server = &self.servers.borrow()[number];
+        let servers = self.servers.borrow();
+        let server = servers.get(number)?;
         server.is_alive.then_some(server.life)
     }
 
