@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use farside_os::descriptor;
 use farside_os::memory::{self, PAGE};
 use farside_wire::pool::{Block, MAX_UNITS, REFS_BYTES, REFS_HEADER, UNIT};
 
@@ -319,13 +320,7 @@ impl Slots {
             list.clear();
         }
         let file = pending.file;
-        let copy = file.try_clone().map_err(|_| {
-            FarError::Os(farside_os::OsError {
-                call: "dup",
-                subject: "the page map",
-                errno: farside_os::last_errno(),
-            })
-        })?;
+        let copy = descriptor::duplicate(file.as_fd())?;
         *self.map_file.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(file);
         Ok(copy)
     }

@@ -1,29 +1,26 @@
 //! Numbers of descriptors that a program does not know of.
 
+mod ours;
+mod room;
+
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::Result;
 use crate::error::check;
 
-/// Descriptors from this number on are seldom closed by programs that close all that they know of, nor counted on by
-/// those that count on low ones, as shells do: `exec 3< file` closes whatever has that number.
-pub const HIGH: i32 = 800;
+pub use ours::{forget, is_ours, next_of_ours};
+pub use room::{Room, high};
 
-/// Gives a descriptor of ours a [high](HIGH) number; the one it has, if there is none.
+/// Gives a descriptor of ours a [high](high()) number; the one it has, if there is none.
 pub fn out_of_the_way(descriptor: OwnedFd) -> OwnedFd {
-    renumber(descriptor, HIGH)
+    duplicate(descriptor.as_fd()).unwrap_or(descriptor)
 }
 
-/// Gives a descriptor the first free number from `least` on; the one it has, if there is none.
-fn renumber(descriptor: OwnedFd, least: i32) -> OwnedFd {
-    duplicate(descriptor.as_fd(), least).unwrap_or(descriptor)
-}
-
-/// A copy of a descriptor that has the first free number from `least` on, or any, and is closed on exec.
+/// A copy of a descriptor that has a [high](high()) number, or any, and is closed on exec.
 ///
 /// # Errors
 /// If the process has too many.
-pub fn duplicate(descriptor: BorrowedFd<'_>, least: i32) -> Result<OwnedFd> {
+pub fn duplicate(descriptor: BorrowedFd<'_>) -> Result<OwnedFd> {
     let copy = |least: i32| {
         let (fd, command) = (descriptor.as_raw_fd() as libc::c_long, libc::F_DUPFD_CLOEXEC);
         // SAFETY: takes no pointers.
@@ -32,7 +29,10 @@ pub fn duplicate(descriptor: BorrowedFd<'_>, least: i32) -> Result<OwnedFd> {
         };
         check(new, "fcntl", "a descriptor")
     };
-    let new = copy(least).or_else(|_| copy(0))?;
+    let room = Room::make();
+    let new = copy(high()).or_else(|_| copy(0))? as i32;
+    drop(room);
+    ours::note(new);
     // SAFETY: the new descriptor is nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(new as i32) })
+    Ok(unsafe { OwnedFd::from_raw_fd(new) })
 }

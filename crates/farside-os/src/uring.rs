@@ -138,11 +138,11 @@ fn failed(call: &'static str) -> impl Fn(io::Error) -> OsError {
 }
 
 impl Uring {
-    /// A ring for `depth` parts under way, whose descriptor has a number from `least` on.
+    /// A ring for `depth` parts under way, whose descriptor is out of the way.
     ///
     /// # Errors
     /// If the kernel has none, or refuses it to this process.
-    pub fn new(depth: u32, least: RawFd) -> Result<Self> {
+    pub fn new(depth: u32) -> Result<Self> {
         let depth = depth.clamp(1, MOST_DEPTH);
         let first = IoUring::new(depth).map_err(failed("io_uring_setup"))?;
         let params = first.params().clone();
@@ -150,8 +150,7 @@ impl Uring {
             return Err(OsError { call: "io_uring_setup", subject: SUBJECT, errno: libc::ENOSYS });
         }
         // SAFETY: the descriptor is open, and stays so for the copy to be made.
-        let copy =
-            descriptor::duplicate(unsafe { BorrowedFd::borrow_raw(first.as_raw_fd()) }, least)?;
+        let copy = descriptor::duplicate(unsafe { BorrowedFd::borrow_raw(first.as_raw_fd()) })?;
         // SAFETY: the descriptor is ours, and of the ring that these parameters are of.
         let ring = unsafe { IoUring::from_fd(copy.into_raw_fd(), params) };
         let call = || Call { result: AtomicI64::new(PENDING), len: AtomicU32::new(0) };
@@ -361,7 +360,7 @@ mod tests {
     use super::*;
 
     fn ring(depth: u32) -> Option<Arc<Uring>> {
-        match Uring::new(depth, 700) {
+        match Uring::new(depth) {
             Ok(ring) => Some(Arc::new(ring)),
             Err(error) => {
                 println!("skipped: the kernel has no ring for us: {error}");

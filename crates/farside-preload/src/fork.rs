@@ -8,6 +8,9 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use farside_os::descriptor::Room;
+
+use crate::lock::Lock;
 use crate::{far, runtime_heap, section, start, sys, thread};
 
 static REGISTERED: AtomicBool = AtomicBool::new(false);
@@ -28,12 +31,16 @@ pub fn register() {
 /// for its own thread.
 static SIGNALS: AtomicU64 = AtomicU64::new(0);
 
+/// Room for the descriptors of a fork, while it is under way.
+static ROOM: Lock<Option<Room>> = Lock::new(None);
+
 unsafe extern "C" fn prepare() {
     let signals = sys::set_signal_mask(!0);
     thread::close_runtime();
     SIGNALS.store(signals, Relaxed);
     if let Some(service) = far::service() {
         thread::in_runtime_state(|| {
+            *ROOM.lock() = Some(Room::make());
             section::before_fork();
             service.before_fork();
         });
@@ -44,7 +51,10 @@ unsafe extern "C" fn prepare() {
 unsafe extern "C" fn in_parent() {
     runtime_heap::after_fork();
     if let Some(service) = far::service() {
-        thread::in_runtime_state(|| service.after_fork_in_parent());
+        thread::in_runtime_state(|| {
+            service.after_fork_in_parent();
+            *ROOM.lock() = None;
+        });
     }
     release();
 }
@@ -52,7 +62,12 @@ unsafe extern "C" fn in_parent() {
 unsafe extern "C" fn in_child() {
     runtime_heap::after_fork();
     if let Some(service) = far::service() {
-        thread::in_runtime_state(|| start::go_on_in_child(service));
+        thread::in_runtime_state(|| {
+            start::go_on_in_child(service);
+            if let Some(room) = ROOM.lock().take() {
+                room.give_up_in_child();
+            }
+        });
     }
     release();
 }

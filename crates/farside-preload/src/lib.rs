@@ -18,6 +18,7 @@
 #![allow(rustdoc::private_intra_doc_links)]
 
 mod brk;
+mod descriptor;
 mod far;
 mod fork;
 mod heap;

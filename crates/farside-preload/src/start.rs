@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI32, AtomicU32};
 
 use farside_far::FarUrl;
+use farside_os::descriptor::Room;
 use farside_os::memory;
 use farside_pager::counters::Counters;
 use farside_pager::service::Service;
@@ -55,6 +56,7 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         Some(text) => text.parse().map_err(|error| format!("{}: {error}", env::FAR))?,
         None => FarUrl::default(),
     };
+    let _room = Room::make();
     // The supervisor has looked up the names, and seen to it that this is allowed.
     let far =
         farside_far::open(&url, &credentials(lookup), true).map_err(|error| error.to_string())?;

@@ -108,6 +108,18 @@ pub unsafe fn mremap(
     call(libc::SYS_mremap, [addr, old_len, new_len, flags as usize, new_addr, 0])
 }
 
+/// `dup3`.
+pub fn dup3(old: c_int, new: c_int, flags: c_int) -> Result<c_int, c_int> {
+    let number = |number: c_int| number as isize as usize;
+    call(libc::SYS_dup3, [number(old), number(new), flags as usize, 0, 0, 0])
+        .map(|new| new as c_int)
+}
+
+/// `close_range`.
+pub fn close_range(first: u32, last: u32, flags: c_int) -> Result<(), c_int> {
+    call(libc::SYS_close_range, [first as usize, last as usize, flags as usize, 0, 0, 0]).map(drop)
+}
+
 /// Sleeps while `*word == expected`, or until a wake-up; may return early.
 pub fn futex_wait(word: &std::sync::atomic::AtomicU32, expected: u32) {
     let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;

@@ -4,7 +4,6 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use farside_os::descriptor::HIGH;
 use farside_os::memory::PAGE;
 use farside_os::storage;
 use farside_os::uring::{Buffer, Direction, MOST_PARTS, Part, Transfer, Uring};
@@ -93,7 +92,7 @@ enum Progress {
 }
 
 fn ring(depth: u32) -> Option<Arc<Uring>> {
-    if depth == 0 { None } else { Uring::new(depth, HIGH).ok().map(Arc::new) }
+    if depth == 0 { None } else { Uring::new(depth).ok().map(Arc::new) }
 }
 
 impl Disk {

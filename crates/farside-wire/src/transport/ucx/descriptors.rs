@@ -62,12 +62,18 @@ macro_rules! moved {
 
             $(pub static $name: Real = Real::new();)*
             pub static pipe: Real = Real::new();
+            pub static close: Real = Real::new();
         }
 
         /// Takes the functions of the C library that is loaded with UCX; the error is the name of one that it does not
         /// have.
         pub fn install(find: impl Fn(&str) -> *mut c_void) -> Result<(), &'static str> {
-            for (name, real) in [$((stringify!($name), &real::$name),)* ("pipe", &real::pipe)] {
+            let all = [
+                $((stringify!($name), &real::$name),)*
+                ("pipe", &real::pipe),
+                ("close", &real::close),
+            ];
+            for (name, real) in all {
                 let found = find(name);
                 if found.is_null() {
                     return Err(name);
@@ -103,5 +109,20 @@ pub unsafe extern "C" fn pipe(ends: *mut c_int) -> c_int {
             *ends.add(1) = out_of_the_way(*ends.add(1));
         }
         made
+    }
+}
+
+/// Stands for `close` in UCX.
+///
+/// # Safety
+/// As `close`, after [`install`].
+pub unsafe extern "C" fn close(number: c_int) -> c_int {
+    descriptor::forget(number);
+    // SAFETY: the C library's function of this name has this type; the rest is the caller's contract.
+    unsafe {
+        let real = std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> c_int>(
+            real::close.get(),
+        );
+        real(number)
     }
 }

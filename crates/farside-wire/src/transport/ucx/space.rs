@@ -208,6 +208,7 @@ fn substitute(name: &CStr) -> Option<usize> {
         b"pthread_setspecific" => libc::pthread_setspecific as *const () as usize,
         b"socket" => descriptors::socket as *const () as usize,
         b"accept" => descriptors::accept as *const () as usize,
+        b"close" => descriptors::close as *const () as usize,
         b"pipe" => descriptors::pipe as *const () as usize,
         b"epoll_create" => descriptors::epoll_create as *const () as usize,
         b"eventfd" => descriptors::eventfd as *const () as usize,
