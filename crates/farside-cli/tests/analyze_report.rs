@@ -90,7 +90,7 @@ fn the_object_has_everything() {
     assert!(
         names.starts_with(&["none"])
             && names.contains(&"leap")
-            && names.ends_with(&["proximity", "tape"])
+            && names.ends_with(&["proximity", "adaptive", "tape"])
     );
     assert!(prefetchers.iter().all(|row| row["projected_time_ns"].as_u64().unwrap() > 0));
 }

@@ -4,6 +4,7 @@ use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_policy::batches::BATCH;
 use farside_policy::prefetch::{FaultKind, Fetches, PrefetchPlan, Walk};
+use farside_policy::replacement::ReplacementPolicy;
 use farside_trace::PageId;
 
 use crate::fetch::MOVE_FROM;
@@ -37,7 +38,23 @@ impl Pager {
 
     /// Fetches what a fault lets foresee.
     pub(crate) fn start_foreseen(&self, w: &mut Worker, plan: &PrefetchPlan) -> Outcome {
+        if plan.touches_resident() {
+            self.protect_planned(plan);
+        }
         self.start_flights(w, plan, self.most_foreseen(), Purpose::NONE)
+    }
+
+    /// Pages of a plan that are here are about to be used: they are to stay.
+    fn protect_planned(&self, plan: &PrefetchPlan) {
+        // A slot stands for its page while the policy is locked.
+        let mut policy = self.lock_policy();
+        let pages = plan.runs().flat_map(|run| run.first.0..run.end().min(self.table.pages()));
+        for page in pages {
+            let word = self.table.load(page);
+            if matches!(word.state(), State::Resident | State::Watched) {
+                policy.access(word.slot());
+            }
+        }
     }
 
     /// Most pages that one fault fetches besides its own: with more, they would push out the page that
@@ -63,7 +80,10 @@ impl Pager {
                 let step = if self.store.is_instant() {
                     self.fetch_now(w, at, end - at, purpose)?
                 } else {
-                    match self.start_flight(w, at, end - at, purpose)? {
+                    // The last page of a flight can stay unmapped by itself.
+                    let lead = plan.leads_on().filter(|page| (at..end).contains(&page.0));
+                    let most = lead.map_or(end - at, |page| page.0 + 1 - at);
+                    match self.start_flight(w, at, most, purpose, lead)? {
                         Some(step) => step,
                         None => return Ok(()),
                     }
@@ -96,12 +116,13 @@ impl Pager {
         first: u64,
         most: u64,
         purpose: Purpose,
+        lead: Option<PageId>,
     ) -> Result<Option<u64>, FarError> {
         let want = most.min(if purpose.is_hinted() { HINTED_PAGES } else { FLIGHT_PAGES });
         if want >= MOVE_FROM
             && let Some(run) = self.spare_frames(w, want)?
         {
-            return self.start_flight_into(run, first, purpose);
+            return self.start_flight_into(run, first, purpose, lead);
         }
         let got = self.acquire(w, want, 0)?;
         let count = self.claim_far(first, got, Word::new(State::Busy).with_flight());
@@ -114,7 +135,7 @@ impl Pager {
                 Ok(ticket) => self.flights.start(Flight {
                     ticket,
                     frames: None,
-                    keep: None,
+                    keep: kept_from(lead, first, count),
                     purpose,
                     walk: None,
                     held: None,
@@ -131,6 +152,7 @@ impl Pager {
         run: Run,
         first: u64,
         purpose: Purpose,
+        lead: Option<PageId>,
     ) -> Result<Option<u64>, FarError> {
         let busy = Word::new(State::Busy).with_flight();
         let count = self.claim_far(first, u64::from(run.count), busy) as u32;
@@ -148,7 +170,7 @@ impl Pager {
             self.flights.start(Flight {
                 ticket,
                 frames,
-                keep: None,
+                keep: kept_from(lead, first, u64::from(count)),
                 purpose,
                 walk: None,
                 held: None,
@@ -234,4 +256,9 @@ impl Pager {
         self.land(&*w.held, page, flight.purpose, &Kept::NONE);
         followed
     }
+}
+
+/// How many of the last pages of a flight stay unmapped, to learn of the use of the very last.
+fn kept_from(lead: Option<PageId>, first: u64, count: u64) -> Option<u64> {
+    (lead?.0 + 1 == first + count).then_some(1)
 }

@@ -130,7 +130,10 @@ impl Model {
         let mut met = vec![from];
         let mut queue = VecDeque::from([(from, 0)]);
         while let Some((page, depth)) = queue.pop_front() {
-            for &(to, _) in self.sets.get(&page).into_iter().flatten() {
+            for &(to, weight) in self.sets.get(&page).into_iter().flatten() {
+                if weight < self.options.least_weight {
+                    continue;
+                }
                 if depth < self.options.depth && !met.contains(&to) {
                     met.push(to);
                     queue.push_back((to, depth + 1));
@@ -146,10 +149,10 @@ proptest! {
     fn any_sequence_of_accesses_equals_the_model(
         calls in prop::collection::vec((0..12_u64, any::<bool>()), 0..300),
         (set, window, depth) in (0..5_usize, 0..8_usize, 0..4_usize),
-        (most, known, most_weight) in (0..12_u32, 1..14_usize, 1..5_u16),
+        (most, known, most_weight, least_weight) in (0..12_u32, 1..14_usize, 1..5_u16, 0..4_u16),
     ) {
         let options = ProximityOptions {
-            set, window, depth, most, pages: known, most_weight, unused_permille: 100,
+            set, window, depth, most, pages: known, most_weight, least_weight, unused_permille: 100,
         };
         let mut graph = Proximity::new(options);
         let mut model = Model { options, stack: Vec::new(), sets: HashMap::new() };

@@ -10,6 +10,9 @@ pub const HINTING: u64 = 1 << 62;
 /// Seeds with this bit fill pages with pointers, and follow them.
 pub const POINTING: u64 = 1 << 60;
 
+/// Seeds with both of these bits learn what follows a page, unless they follow pointers.
+pub const REMEMBERING: u64 = 3 << 55;
+
 /// Seeds with this bit track which pages are used.
 pub const TRACKING: u64 = 1 << 58;
 
@@ -157,6 +160,11 @@ impl Config {
             ["pointer", "pointer:count=16,depth=2", "adaptive", "adaptive:depth=256,confidence=1"]
                 [choice as usize & 3];
         self.follow = [300, 800, 950, 1000][choice as usize >> 2 & 3];
+    }
+
+    /// What follows a page is learnt, and fetched when it comes again.
+    pub fn remember(&mut self) {
+        self.prefetcher = "proximity:window=8,set=4";
     }
 
     /// It is seen which pages are used, in some runs whatever it costs.

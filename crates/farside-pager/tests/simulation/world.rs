@@ -14,7 +14,9 @@ use farside_policy::replacement;
 use crate::PAGE;
 use crate::arena::Arena;
 use crate::checks::{check_contents, check_frames, hold_still};
-use crate::config::{Config, EVICTING, HINTING, LENDING, ORDERING, POINTING, TRACKING};
+use crate::config::{
+    Config, EVICTING, HINTING, LENDING, ORDERING, POINTING, REMEMBERING, TRACKING,
+};
 use crate::model::Model;
 use crate::program::{Program, World};
 use crate::random::Random;
@@ -45,6 +47,9 @@ pub fn run(arena: Arena, seed: u64, shown: usize) -> Result<Snapshot, String> {
     }
     if seed & POINTING != 0 {
         config.point(seed);
+    }
+    if seed & (REMEMBERING | POINTING) == REMEMBERING {
+        config.remember();
     }
     if seed & TRACKING != 0 {
         config.track(seed);

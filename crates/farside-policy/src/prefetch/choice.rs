@@ -4,15 +4,17 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{
-    Adaptive, LinuxWindow, POINTER, PointerOptions, Prefetcher, WithPointers, by_name, of_runs,
+    Adaptive, LinuxWindow, POINTER, PROXIMITY, PointerOptions, Prefetcher, ProximityInRun,
+    ProximityOptions, WithPointers, by_name, of_runs,
 };
 
-/// A prefetcher of runs: its name, and behind a colon how pointers are followed if it follows them.
+/// A prefetcher of runs: its name, and behind a colon how it goes about it if that can be said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     name: &'static str,
     /// How pointers are followed; `None` if they are not.
     pub pointers: Option<PointerOptions>,
+    proximity: ProximityOptions,
 }
 
 /// Why a text is no [`Choice`].
@@ -31,7 +33,10 @@ impl fmt::Display for BadChoice {
         match self {
             Self::Name => write!(f, "no such name; there are: {}", names()),
             Self::NoParameters(name) => {
-                write!(f, "{name} has no parameters; only pointer and adaptive have some")
+                write!(
+                    f,
+                    "{name} has no parameters; only pointer, proximity and adaptive have some"
+                )
             }
             Self::Parameter(what) => f.write_str(what),
         }
@@ -56,12 +61,22 @@ impl FromStr for Choice {
         let known = of_runs().find(|(name, _)| *name == given);
         let name = known.ok_or(BadChoice::Name)?.0;
         let follows = name == POINTER.0 || name == Adaptive::NAME;
-        let pointers = match parameters {
-            Some(_) if !follows => return Err(BadChoice::NoParameters(name)),
-            Some(parameters) => Some(parameters.parse().map_err(BadChoice::Parameter)?),
-            None => follows.then(PointerOptions::default),
+        let mut choice = Self {
+            name,
+            pointers: follows.then(PointerOptions::default),
+            proximity: ProximityOptions::default(),
         };
-        Ok(Self { name, pointers })
+        match parameters {
+            None => {}
+            Some(text) if follows => {
+                choice.pointers = Some(text.parse().map_err(BadChoice::Parameter)?);
+            }
+            Some(text) if name == PROXIMITY => {
+                choice.proximity = text.parse().map_err(BadChoice::Parameter)?;
+            }
+            Some(_) => return Err(BadChoice::NoParameters(name)),
+        }
+        Ok(choice)
     }
 }
 
@@ -72,6 +87,10 @@ impl Choice {
         let read_ahead = LinuxWindow::new(max_pages);
         if self.name == POINTER.0 {
             return Box::new(WithPointers::new(read_ahead));
+        }
+        if self.name == PROXIMITY {
+            let options = ProximityOptions { most: max_pages, ..self.proximity };
+            return Box::new(ProximityInRun::new(options));
         }
         // Only names that are known come here.
         by_name(self.name, max_pages).unwrap_or_else(|| Box::new(read_ahead))

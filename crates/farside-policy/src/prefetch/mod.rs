@@ -29,8 +29,8 @@ pub use pointer::{
     Conservative, Deed, Done, Fetch, Fetches, Identify, MOST_FETCHES, Memory, Place, Pointer,
     PointerCounts, PointerOptions, Tagged, Tags, Walk,
 };
-pub use proximity::{Proximity, ProximityOptions};
-pub use registry::{NAMES, OMNISCIENT, POINTER, by_name, by_name_with_tape, of_runs};
+pub use proximity::{Proximity, ProximityInRun, ProximityOptions};
+pub use registry::{NAMES, OMNISCIENT, POINTER, PROXIMITY, by_name, by_name_with_tape, of_runs};
 pub use spatial::{Spatial, SpatialOptions};
 pub use swap_cluster::SwapCluster;
 pub use tape::{Tape, TapeOptions};

@@ -23,13 +23,14 @@ pub struct PrefetchPlan {
     more: Vec<PageRange>,
     most: usize,
     touching: bool,
+    lead: Option<PageId>,
 }
 
 impl PrefetchPlan {
     /// A plan without pages, for up to [`MAX_RUNS`] runs. It never allocates.
     pub const fn new() -> Self {
         let runs = [NO_RUN; MAX_RUNS];
-        Self { runs, len: 0, more: Vec::new(), most: MAX_RUNS, touching: false }
+        Self { runs, len: 0, more: Vec::new(), most: MAX_RUNS, touching: false, lead: None }
     }
 
     /// A plan without pages, for up to `runs` runs, at least [`MAX_RUNS`]. It allocates here and
@@ -44,6 +45,7 @@ impl PrefetchPlan {
         self.len = 0;
         self.more.clear();
         self.touching = false;
+        self.lead = None;
     }
 
     /// Adds a run; tells whether there was room for it. Empty runs are dropped.
@@ -95,6 +97,16 @@ impl PrefetchPlan {
     /// Whether planned pages that are resident are to be touched.
     pub const fn touches_resident(&self) -> bool {
         self.touching
+    }
+
+    /// Asks to be told when this page of the plan is used: it is time for more then. One that cannot may leave it.
+    pub const fn lead_on(&mut self, page: PageId) {
+        self.lead = Some(page);
+    }
+
+    /// The page whose use is to be told.
+    pub const fn leads_on(&self) -> Option<PageId> {
+        self.lead
     }
 
     /// The runs in order of urgency.

@@ -7,6 +7,9 @@ use super::{
     ProximityOptions, Spatial, SpatialOptions, SwapCluster, Tape, TapeOptions,
 };
 
+/// In a run it does with what that sees of accesses, see [`ProximityInRun`](super::ProximityInRun).
+pub const PROXIMITY: &str = "proximity";
+
 /// Name and one-line description of every prefetcher that works with what a run can see.
 pub const NAMES: &[(&str, &str)] = &[
     ("none", "fetch only what is asked for"),
@@ -18,6 +21,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ),
     ("leap", "along the stride that most of the latest accesses have"),
     ("spatial", "the next pages, more or fewer as they prove useful"),
+    (PROXIMITY, "what followed a page the last times, and what followed that, as in PATH"),
     (Adaptive::NAME, "what proves useful where: linux, leap, pointers that are followed, or none"),
 ];
 
@@ -31,10 +35,7 @@ pub fn of_runs() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// The same as [`NAMES`] for prefetchers that have to see every access, or what comes, as in a simulation.
-pub const OMNISCIENT: &[(&str, &str)] = &[
-    ("proximity", "what followed a page the last times, and what followed that, as in PATH"),
-    ("tape", "what comes, known beforehand, as in 3PO"),
-];
+pub const OMNISCIENT: &[(&str, &str)] = &[("tape", "what comes, known beforehand, as in 3PO")];
 
 /// How far beyond its lookahead a tape is searched for a fault that is not where it should be.
 const TAPE_SEARCH: usize = 1024;
@@ -54,7 +55,7 @@ pub fn by_name(name: &str, max_pages: u32) -> Option<Box<dyn Prefetcher>> {
             ..SpatialOptions::default()
         })),
         Adaptive::NAME => Box::new(Adaptive::new(max_pages)),
-        "proximity" => Box::new(Proximity::new(ProximityOptions {
+        PROXIMITY => Box::new(Proximity::new(ProximityOptions {
             most: max_pages,
             ..ProximityOptions::default()
         })),

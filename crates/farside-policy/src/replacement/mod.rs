@@ -15,7 +15,7 @@ mod fifo;
 mod lirs;
 pub mod list;
 mod lru;
-mod page_index;
+pub(crate) mod page_index;
 mod page_lists;
 mod priority;
 pub mod region;

@@ -1,51 +1,20 @@
 //! The page proximity graph (PATH, sections 4.3 and 6.3).
 
-use std::collections::HashMap;
+mod in_run;
+mod options;
 
 use farside_trace::PageId;
-use rustc_hash::FxBuildHasher;
 
 use super::{FaultKind, PrefetchPlan, Prefetcher};
 use crate::replacement::Slot;
 use crate::replacement::list::{Lists, SlotPages};
+use crate::replacement::page_index::PageIndex;
+
+pub use in_run::ProximityInRun;
+pub use options::ProximityOptions;
 
 /// The only list: pages from the least to the most recently accessed.
 const STACK: usize = 0;
-
-/// The parameters of the paper, and bounds that it does not need.
-#[derive(Copy, Clone, Debug)]
-pub struct ProximityOptions {
-    /// Most pages in the proximity set of a page: D.
-    pub set: usize,
-    /// Pages of the LRU stack that are looked at on a fault: W.
-    pub window: usize,
-    /// Edges from the faulted page to the furthest page that is fetched with it.
-    pub depth: usize,
-    /// Most pages that are asked for with a fault.
-    pub most: u32,
-    /// Most pages that are known at once; the one that was not accessed for longest is forgotten.
-    pub pages: usize,
-    /// Greatest weight of an edge.
-    pub most_weight: u16,
-    /// Most local memory for pages fetched and not used yet, in thousandths.
-    pub unused_permille: u64,
-}
-
-impl Default for ProximityOptions {
-    /// The paper's sets of 10, windows of 64, depth of 3 and tenth of the memory; and 2^18 pages, a
-    /// footprint of 1 GiB.
-    fn default() -> Self {
-        Self {
-            set: 10,
-            window: 64,
-            depth: 3,
-            most: 64,
-            pages: 1 << 18,
-            most_weight: u16::MAX,
-            unused_permille: 100,
-        }
-    }
-}
 
 /// A page that was accessed soon after another.
 #[derive(Copy, Clone, Debug, Default)]
@@ -63,6 +32,8 @@ struct Node {
     generation: u16,
     /// The last round in which the page was met.
     round: u32,
+    /// Its latest access is not known, but assumed: it proves nothing.
+    assumed: bool,
 }
 
 /// Fetches the pages that followed a page the last times it faulted, and those that followed them.
@@ -73,21 +44,20 @@ struct Node {
 /// the graph is walked breadth first, along heavier edges first, and what it meets is asked for.
 /// Pages of the plan that are resident are to be touched, so that they stay.
 ///
-/// The prefetcher needs to be told of accesses. All memory is allocated when it is made: for each
-/// page that can be known 36 bytes, 8 for each page of its set, and up to 80 to find it by its
-/// number. With sets of 10 that is less than 200 bytes.
+/// The prefetcher needs to be told of accesses; [`ProximityInRun`] does with those that a run can see. All memory is
+/// allocated when it is made: for each page that can be known about 50 bytes, and 8 for each page of its set.
 #[derive(Clone, Debug)]
 pub struct Proximity {
     options: ProximityOptions,
     pages: SlotPages,
     stack: Lists<1>,
-    slots: HashMap<PageId, Slot, FxBuildHasher>,
+    slots: PageIndex,
     nodes: Vec<Node>,
     /// By slot, as many as a set has pages; by descending weight.
     edges: Vec<Edge>,
     round: u32,
-    /// Pages met in the present walk.
-    queue: Vec<Slot>,
+    /// Pages met in the latest walk, and from which.
+    queue: Vec<(Slot, Slot)>,
 }
 
 impl Proximity {
@@ -100,7 +70,7 @@ impl Proximity {
             options,
             pages: SlotPages::new(),
             stack: Lists::new(),
-            slots: HashMap::default(),
+            slots: PageIndex::new(),
             nodes: Vec::with_capacity(known),
             edges: Vec::with_capacity(known.saturating_mul(set)),
             round: 0,
@@ -108,17 +78,20 @@ impl Proximity {
         };
         new.pages.reserve(known);
         new.stack.reserve(known);
-        // Twice as much as is used, so that the table never fills up with marks of what was
-        // deleted.
-        new.slots.reserve(2 * known);
+        new.slots.reserve(known);
         new
     }
 
     /// The pages that followed `page`, and the weight of each; the heaviest first.
     pub fn set_of(&self, page: PageId) -> impl Iterator<Item = (PageId, u16)> + '_ {
-        let slot = self.slots.get(&page);
-        let edges = slot.map_or(&[][..], |slot| &self.edges[self.edges_of(*slot)]);
+        let slot = self.slot_of(page);
+        let edges = slot.map_or(&[][..], |slot| &self.edges[self.edges_of(slot)]);
         edges.iter().filter_map(|edge| Some((self.pages.get(self.end(edge)?)?, edge.weight)))
+    }
+
+    /// Where a page is that is known.
+    fn slot_of(&self, page: PageId) -> Option<Slot> {
+        self.slots.find(page, |slot| self.pages.get(slot))
     }
 
     fn edges_of(&self, slot: Slot) -> std::ops::Range<usize> {
@@ -149,7 +122,7 @@ impl Proximity {
 
     /// Puts a page on top of the stack.
     fn raise(&mut self, page: PageId) {
-        if let Some(&slot) = self.slots.get(&page) {
+        if let Some(slot) = self.slot_of(page) {
             self.stack.make_youngest(slot);
             return;
         }
@@ -168,8 +141,10 @@ impl Proximity {
 
     fn forget_oldest(&mut self) {
         let Some(slot) = self.stack.pop_oldest(STACK) else { return };
-        let page = self.pages.release(slot);
-        self.slots.remove(&page);
+        if let Some(page) = self.pages.get(slot) {
+            self.slots.remove(page, |slot| self.pages.get(slot));
+        }
+        self.pages.release(slot);
         let node = &mut self.nodes[slot.0 as usize];
         *node = Node { edges: 0, generation: node.generation.wrapping_add(1), ..*node };
     }
@@ -200,7 +175,10 @@ impl Proximity {
             if *round == self.round {
                 // In the set already, it is no candidate for it.
                 *round = 0;
-                edge.weight = edge.weight.saturating_add(1).min(self.options.most_weight.max(1));
+                if !self.nodes[end.0 as usize].assumed {
+                    let most = self.options.most_weight.max(1);
+                    edge.weight = edge.weight.saturating_add(1).min(most);
+                }
             } else {
                 edge.weight -= 1;
             }
@@ -219,7 +197,7 @@ impl Proximity {
             let len = usize::from(self.nodes[slot.0 as usize].edges);
             let Some(near) = above.filter(|_| len < self.options.set) else { return };
             let node = self.nodes[near.0 as usize];
-            if node.round == self.round {
+            if node.round == self.round && !node.assumed {
                 let edge = Edge { to: near.0, generation: node.generation, weight: 1 };
                 self.edges[slot.0 as usize * self.options.set + len] = edge;
                 self.nodes[slot.0 as usize].edges += 1;
@@ -228,16 +206,30 @@ impl Proximity {
         }
     }
 
+    /// Takes away the edge from one page to another, if it is still there.
+    fn cut(&mut self, from: Slot, to: Slot) {
+        let range = self.edges_of(from);
+        let Some(at) = range.clone().find(|at| self.end(&self.edges[*at]) == Some(to)) else {
+            return;
+        };
+        self.edges.copy_within(at + 1..range.end, at);
+        self.nodes[from.0 as usize].edges -= 1;
+    }
+
     /// Asks for the pages around one in the graph.
     fn walk(&mut self, from: Slot, plan: &mut PrefetchPlan) {
         self.next_round();
         self.meet(from);
         self.queue.clear();
-        self.queue.push(from);
+        self.queue.push((from, from));
         let mut level = 0..1;
         for _ in 0..self.options.depth {
             for index in level.clone() {
-                for edge in self.edges_of(self.queue[index]) {
+                let by = self.queue[index].0;
+                for edge in self.edges_of(by) {
+                    if self.edges[edge].weight < self.options.least_weight {
+                        break;
+                    }
                     let Some(end) = self.end(&self.edges[edge]) else { continue };
                     if !self.meet(end) {
                         continue;
@@ -249,7 +241,7 @@ impl Proximity {
                     if !plan.push_page(page) {
                         return;
                     }
-                    self.queue.push(end);
+                    self.queue.push((end, by));
                 }
             }
             level = level.end..self.queue.len();
@@ -278,7 +270,7 @@ impl Prefetcher for Proximity {
             self.raise(page);
             return;
         }
-        let known = self.slots.get(&page).copied();
+        let known = self.slot_of(page);
         if let Some(slot) = known {
             self.update(slot);
         }
