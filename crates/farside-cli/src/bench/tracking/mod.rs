@@ -1,11 +1,13 @@
 //! `farside bench tracking`: what it costs to see in which order a program uses its pages (PATH, section 6.5), and how far
-//! the curve that comes of it is from the one that is known, and what is gained by adaptive replacement.
+//! the curve that comes of it is from the one that is known, and what is gained by adaptive replacement, and by prefetching
+//! what came together before.
 //!
 //! Programs of the paper's kind run with half of their memory local, by turns with tracking and without. The curve is
 //! that of programs whose curve follows from what they do.
 
 mod build;
 mod orders;
+mod proximity;
 mod replacement;
 mod works;
 
@@ -66,6 +68,8 @@ enum Section {
     Curves,
     /// Run times with adaptive replacement and with LRU.
     Replacement,
+    /// Faults, bytes and run times with proximity prefetch and with read-ahead.
+    Proximity,
 }
 
 /// A benchmark of tracking under way.
@@ -95,6 +99,7 @@ pub(crate) fn run(
             Section::Overhead => bench.overheads(),
             Section::Curves => bench.curves(),
             Section::Replacement => bench.replacement(),
+            Section::Proximity => bench.proximity(),
         }
     }
     Ok(bench.rows)
@@ -143,6 +148,19 @@ impl Bench<'_> {
         program: &Program,
         options: [[&str; 2]; 2],
     ) -> Result<[f64; 2], Failure> {
+        let [times] = self.measure(work, name, program, options, |ran| Ok([milliseconds(ran)]))?;
+        Ok(times)
+    }
+
+    /// The medians of what `look` sees in runs with the first options and with the others, by turns.
+    fn measure<const N: usize>(
+        &self,
+        work: &Work,
+        name: &str,
+        program: &Program,
+        options: [[&str; 2]; 2],
+        look: impl Fn(&Outcome) -> Result<[f64; N], Failure>,
+    ) -> Result<[[f64; 2]; N], Failure> {
         self.progress.say(format!("{name}: a plain run"));
         let run = |place| program.run(place, self.shared, &self.scratch);
         let plain = run(Place::Plain)?;
@@ -151,7 +169,7 @@ impl Bench<'_> {
         let options = options.map(|[name, value]| {
             ["--local", &local, "--far", &far, name, value].map(str::to_owned)
         });
-        let mut times = [Vec::new(), Vec::new()];
+        let mut seen = [const { [const { Vec::new() }; 2] }; N];
         for round in 0..self.shared.repetitions as usize {
             for turn in 0..2 {
                 // Who goes first changes from round to round.
@@ -159,10 +177,12 @@ impl Bench<'_> {
                 self.progress.say(format!("{name}, round {}", round + 1));
                 let ran = run(Place::Far(&options[at]))?;
                 same(&plain, &ran)?;
-                times[at].push(ran.wall.as_secs_f64() * 1e3);
+                for (seen, figure) in seen.iter_mut().zip(look(&ran)?) {
+                    seen[at].push(figure);
+                }
             }
         }
-        Ok(times.map(|times| median(&times)))
+        Ok(seen.map(|of_both| of_both.map(|figures| median(&figures))))
     }
 
     /// So many per cent of what a program uses, in bytes; it has to print what a plain run does.
@@ -175,6 +195,10 @@ impl Bench<'_> {
         warmup::before_run(bytes.max(LEAST_WARM), self.shared, &self.scratch)?;
         Ok(((bytes * percent / 100) & !4095).max(LEAST_LIMIT).to_string())
     }
+}
+
+fn milliseconds(ran: &Outcome) -> f64 {
+    ran.wall.as_secs_f64() * 1e3
 }
 
 fn program(path: &Path, arguments: &[&str]) -> Program {
