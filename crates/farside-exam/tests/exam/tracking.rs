@@ -143,6 +143,25 @@ fn a_running_program_is_sized() {
 }
 
 #[test]
+fn an_order_that_comes_again_is_fetched_ahead() {
+    let test = "an_order_that_comes_again_is_fetched_ahead";
+    let Some(program) = Program::new(test) else { return };
+    let faults = |prefetch| {
+        // With a network, however fast: what is there at once is fetched whenever it is asked for.
+        let options = ["--far", "embedded:latency=5us", "--prefetch", prefetch];
+        let stats = program.run("mixed", 10 * PAGES, "48M", &options);
+        let count = |name: &str| stats["counters"][name].as_u64().expect("a counter");
+        (count("demand_faults"), count("fetched_bytes") / 4096)
+    };
+    let (with, without) = (faults("proximity"), faults("none"));
+    assert!(with.0 < without.0 / 2, "{with:?} {without:?}");
+    assert!(with.1 < without.1 * 11 / 10, "{with:?} {without:?}");
+    let by_chance = program.run("chance", 4 * PAGES, "48M", &["--prefetch", "proximity:window=8"]);
+    let count = |name: &str| by_chance["counters"][name].as_u64().expect("a counter");
+    assert!(count("prefetched_pages") < count("demand_faults") / 10, "{by_chance}");
+}
+
+#[test]
 fn the_table_of_tracking_has_all_its_rows() {
     let test = "the_table_of_tracking_has_all_its_rows";
     if !has_program(test, "gcc", "gcc") {
@@ -175,5 +194,11 @@ fn the_table_of_tracking_has_all_its_rows() {
     let goal = "at least 0.97x faster";
     assert_eq!(count("run time with adaptive beside lru", "ms", goal), 15, "{rows:#?}");
     assert_eq!(count("the best of these", "ms", "at least 5x faster"), 1, "{rows:#?}");
-    assert_eq!(rows.len(), 32, "{rows:#?}");
+    let goal = "at least 3x faster";
+    assert_eq!(count("demand faults with proximity", "faults", goal), 3, "{rows:#?}");
+    assert_eq!(count("bytes fetched with proximity", "MB", "at most 1x"), 3, "{rows:#?}");
+    let is_time =
+        |row: &&Value| row["work"].as_str().is_some_and(|work| work.contains("run time with prox"));
+    assert_eq!(rows.iter().filter(is_time).count(), 3, "{rows:#?}");
+    assert_eq!(rows.len(), 41, "{rows:#?}");
 }
