@@ -10,6 +10,7 @@
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/Support/MathExtras.h"
 #include <optional>
 
 using namespace mlir;
@@ -106,7 +107,9 @@ private:
       llvm::TypeSize size = layout.getTypeSize(type);
       if (size.isScalable())
         return std::nullopt;
-      stride = sum(stride, times(of(value), size.getFixedValue()), 1);
+      // From one element to the next, which is more than its own bytes if its alignment is more.
+      uint64_t distance = llvm::alignTo(size.getFixedValue(), layout.getTypeABIAlignment(type));
+      stride = sum(stride, times(of(value), distance), 1);
     }
     return stride;
   }
