@@ -117,6 +117,10 @@ class Maker:
             self.add(f"{self.qualifiers()}{c} whole_{number}({c} one, const {c} *other)",
                      [f"if ({read('one' + part[0])} & 1) return *other;",
                       self.statements.assignment(scope.inner(numbers=["1"]), "one" + part[0], part[1], 0), "return one;"])
+            self.add(f"static u64 deep_{number}({c} *a, u64 from, u64 to, u64 h)",
+                     [f"if (to - from < 2) return mix(h, {read('a[from]' + part[0])});",
+                      f"h = deep_{number}(a, from, (from + to) / 2, h);",
+                      f"return deep_{number}(a, (from + to) / 2, to, h);"])
             self.statements.finders[type] = number
 
     def addHelper(self, number):
@@ -178,7 +182,15 @@ class Maker:
         else:
             made = random.choice([f"malloc({count} * sizeof({c}))", f"calloc({count}, sizeof({c}))"])
             made = f"({c} *){made}; {self.site()}"
-        return [f"{c} *{array.name} = {made};", f"init_{which}({array.name}, 0, {count}, {self.random.randint(1, 999)} + h);"]
+        declared = f"{c} *{array.name}"
+        if random.random() < 0.25:
+            # Where it is is in memory: in a variable of all functions, or in a structure.
+            array.name, declared = self.statements.fresh("g"), ""
+            isBoxed = random.random() < 0.5
+            self.parts.append(f"static struct {{ u64 n; {c} *a; }} {array.name};\n" if isBoxed else
+                              f"static {c} *{array.name};\n")
+            array.name += ".a" * isBoxed
+        return [f"{declared or array.name} = {made};", f"init_{which}({array.name}, 0, {count}, {self.random.randint(1, 999)} + h);"]
 
     def grow(self, arrays):
         """Moves an array that nothing points to, and makes it longer or shorter."""

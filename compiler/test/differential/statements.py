@@ -39,7 +39,7 @@ class Statements(Expressions):
                 (3, self.pointers), (2, self.fromFunction), (3, self.link), (2, self.search), (1, self.choose), (4, self.call),
                 (2, self.compare), (1, self.overwrite), (1, self.swap)]
         if scope.depth < 4:
-            ways += [(10, self.loop), (4, self.carry)]
+            ways += [(10, self.loop), (4, self.carry), (5, self.streams)]
         if scope.inLoop:
             ways += [(2, self.leave)]
         if scope.depth > 0 and (not scope.inLoop or scope.back.startswith("return")):
@@ -121,6 +121,24 @@ class Statements(Expressions):
         lines += [f"  {value} = {self.number(inner)};"]
         return lines + ["}", f"h = mix(h, {value});"]
 
+    def streams(self, scope):
+        """A loop that goes through several arrays at once, or several times through one, each its own distance on."""
+        array = self.some(scope)
+        if not array or scope.times * 100 > self.mostTimes:
+            return None
+        random, turn = self.random, self.fresh("i")
+        inner = scope.inner(times=scope.times * 100, turns={turn: array.length})
+        inner.arrays = [other for other in scope.arrays if other.length == array.length]
+        lines = []
+        for _ in range(random.choice([1, 2, 3, 4, 6])):
+            lines += self.assign(inner) or []
+            if random.random() < 0.3:
+                lines += [f"if ({self.condition(inner, 1)}) {self.mix(inner)[0]}"]
+        end = random.choice([array.length] * 3 + [f"smaller({array.length}, {self.number(scope, 1)} % 200)"])
+        head = random.choice([f"for (u64 {turn} = 0; {turn} < {end}; {turn}++) {{",
+                              f"for (u64 {turn} = {end}; {turn}-- > 0;) {{"])
+        return [head] + indented(lines) + ["}"]
+
     def leave(self, scope):
         return [f"if ({self.number(scope)} % {self.random.choice([3, 17, 100])} == 0) "
                 f"{self.random.choice(['break', 'continue'])};"]
@@ -196,13 +214,15 @@ class Statements(Expressions):
                                          *self.use(scope, pointer, each.target)]) + ["}"]
 
     def fromFunction(self, scope):
-        """A pointer that a function gives back, or an element that goes through one."""
+        """A pointer that a function gives back, an element that goes through one, or one that calls itself."""
         array = self.some(scope, lambda array: array.type in self.finders)
         if not array:
             return None
         name, pointer, at = self.finders[array.type], self.fresh("p"), self.index(scope, array)
         if self.random.random() < 0.3:
             return [f"{array.name}[{at}] = whole_{name}({array.name}[{at}], &{array.name}[{self.index(scope, array)}]);"]
+        if self.random.random() < 0.3:
+            return [f"h = mix(h, deep_{name}({array.name}, 0, {array.length}, h));"]
         return ["{"] + indented([
             f"{array.type.c} *{pointer} = find_{name}({array.name}, {array.count()}, {self.number(scope, 1)});",
             *self.use(scope, pointer, array.type)]) + ["}"]
