@@ -121,6 +121,8 @@ def main():
     examination, failed, start = Examination(options), [], time.monotonic()
     print(f"seeds from {first} on", flush=True)
     for seed in range(first, first + options.count):
+        if seed > first and (seed - first) % 100 == 0:
+            print(f"{examination.count} programs did the same so far, {len(failed)} did not", flush=True)
         if options.seconds and time.monotonic() - start > options.seconds:
             break
         try:

@@ -208,7 +208,7 @@ class Maker:
     def addNodes(self, number, type):
         """Lists and trees of nodes that are allocated one by one."""
         c, statements = type.c, self.statements
-        own = [each.name for each in pointersOf(type) if each.target is type]
+        own = [each.pointer() for each in pointersOf(type) if each.target is type]
         next, part = own[0], statements.part(type)
         which = self.types.index(type)
         key = part[1].read("at" + "->" + part[0][1:]) if part else "1"
@@ -263,6 +263,8 @@ class Maker:
     def flags(self):
         """Of both compilers, then of farside-cc alone."""
         both, ours = ["-ffp-contract=off"], []
+        if self.random.random() < 0.15:
+            both.append("-fno-inline")
         if self.random.random() < 0.15:
             both.append("-fno-strict-aliasing")
         if self.random.random() < 0.2:

@@ -205,11 +205,11 @@ class Statements(Expressions):
             return None
         each, pointer = self.random.choice(pointersOf(array.type)), self.fresh("p")
         target = self.some(scope, lambda other: other.type is each.target and other.isStable)
-        at = f"{array.name}[{self.index(scope, array)}].{each.name}"
+        at = f"{array.name}[{self.index(scope, array)}].{each.pointer()}"
         lines = []
         if target and self.random.random() < 0.7:
             lines += [f"{at} = &{target.name}[{self.index(scope, target)}];"]
-            at = self.random.choice([at, f"{array.name}[{self.index(scope, array)}].{each.name}"])
+            at = self.random.choice([at, f"{array.name}[{self.index(scope, array)}].{each.pointer()}"])
         return ["{"] + indented(lines + [f"{each.target.c} *{pointer} = {at};",
                                          *self.use(scope, pointer, each.target)]) + ["}"]
 
@@ -240,7 +240,7 @@ class Statements(Expressions):
         if self.random.random() < 0.7:
             stride = self.random.choice([1, 3, 7, 31])
             lines += [f"for (u64 {turn} = 0; {turn} < {array.count()}; {turn}++)",
-                      f"  {array.name}[{turn}].{each.name} = {turn} % 13 == 12 ? 0 : "
+                      f"  {array.name}[{turn}].{each.pointer()} = {turn} % 13 == 12 ? 0 : "
                       f"&{array.name}[({turn} * {stride} + 1) % {array.count()}];"]
         if not part:
             return lines
@@ -248,7 +248,7 @@ class Statements(Expressions):
         head = f"{type} *{at} = &{array.name}[{self.index(scope, array)}];"
         return lines + ["{", "  " + head, f"  u64 {left} = 60;", f"  while ({at} && {left}-- > 0) {{",
                         f"    h = mix(h, {scalar.read(at + '->' + suffix[1:])});",
-                        f"    {at} = {at}->{each.name};", "  }", "}"]
+                        f"    {at} = {at}->{each.pointer()};", "  }", "}"]
 
     def search(self, scope):
         """Stops at an element; the pointer is then compared, and subtracted from."""

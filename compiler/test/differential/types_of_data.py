@@ -52,6 +52,11 @@ class Field:
     hasAddress: bool = True
     #: The Type that it points to, or None.
     target: object = None
+    #: What follows the name to come to a pointer.
+    element: str = ""
+
+    def pointer(self):
+        return self.name + self.element
 
 
 @dataclass(eq=False)
@@ -119,4 +124,6 @@ def _someField(random, name, made, others):
         inner = random.choice(structs)
         return Field(name, inner.c + " ", "", list(inner.leaves()), hasAddress=False)
     target = made if kind < 0.92 or not others else random.choice(others)
+    if random.random() < 0.2:
+        return Field(name, target.c + " *", "[3]", target=target, element=random.choice(["[0]", "[2]"]))
     return Field(name, target.c + " *", target=target)
