@@ -15,6 +15,7 @@ PRELUDE = """\
 #include <stdlib.h>
 #include <string.h>
 typedef unsigned long u64;
+typedef unsigned four __attribute__((vector_size(16)));
 static u64 mix(u64 h, u64 v) { return (h << 7 | h >> 57) * 31 + v; }
 static u64 smaller(u64 a, u64 b) { return a < b ? a : b; }
 static u64 fold(unsigned __int128 v) { return (u64)v ^ (u64)(v >> 64); }

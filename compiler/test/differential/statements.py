@@ -383,6 +383,6 @@ class Statements(Expressions):
             [f"{type} *{pointer} = through({element});", read],
             [f"{type} *{pointer} = various(1, {element});", read],
             [f"{type} *{pointer} = {element};", f"__asm__ volatile(\"\" : \"+r\"({pointer}) : : \"memory\");", read],
-            [f"volatile {type} *{pointer} = {element};", f"*{pointer} = ({type})1;", read],
+            [f"volatile {type} *{pointer} = {element};", f"*{pointer} = {array.type.write('1ul')};", read],
             [f"h = mix(h, (u64)memcmp({array.name}, {array.name}, sizeof *{array.name}));"],
         ])) + ["}"]

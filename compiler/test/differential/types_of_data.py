@@ -35,6 +35,9 @@ SCALARS = [
     Scalar("float", "bits_of((double)({}))", _float, True),
     Scalar("double", "bits_of({})", _float, True),
     Scalar("long double", "bits_of((double)({}))", _float, True),
+    Scalar("_Complex double", "(bits_of(__real__ ({0})) + bits_of(__imag__ ({0})))", _float, True),
+    Scalar("four", "((u64)({0})[0] * 3 + ({0})[1] * 5 + ({0})[2] * 7 + ({0})[3])",
+           "({c}){{(unsigned)({e}), (unsigned)(({e}) >> 5), 3, (unsigned)(({e}) >> 32)}}"),
 ]
 U64, INT, UINT, CHAR = SCALARS[6], SCALARS[5], SCALARS[4], SCALARS[0]
 #: What programs are mostly made of.
