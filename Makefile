@@ -24,7 +24,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 PROFILE ?= release
 plugin = target/$(PROFILE)/farside-pagetrace.so
 
-.PHONY: all help build plugin compiler demo test exam fuzz bench study-eden study-path study-pointers doc install install-header uninstall clean
+.PHONY: all help build plugin compiler demo test exam fuzz fuzz-compiler bench study-eden study-path study-pointers doc install install-header uninstall clean
 
 all: build
 
@@ -35,6 +35,7 @@ help:
 	@echo "make test     set up, build, and check everything at reduced size"
 	@echo "make exam     the exam of real programs at full size (hours)"
 	@echo "make fuzz     every parser and the simulators for FUZZ_SECONDS each"
+	@echo "make fuzz-compiler  COUNT=1000 SEED=: programs made by chance, compiled by clang and by farside-cc, do the same"
 	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, hints, pointers, nodes"
 	@echo "make study-eden  Eden's study of fault sites again: docs/studies/eden.md, its table and plots"
 	@echo "make study-pointers  CHERI-picking's study of pointers again: docs/studies/cheri-picking.md, its tables and plots"
@@ -76,6 +77,12 @@ exam:
 fuzz:
 	@scripts/setup.sh build
 	@scripts/fuzz.sh
+
+# See docs/compiler.md.
+fuzz-compiler: compiler
+	@scripts/setup.sh build
+	$(CARGO) build --profile tested --locked -p farside-preload -p farside-cli
+	compiler/test/fuzz target/compiler --count $(or $(COUNT),1000) $(if $(SEED),--seed $(SEED))
 
 bench:
 	@scripts/setup.sh bench

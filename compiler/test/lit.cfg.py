@@ -1,5 +1,6 @@
 # How lit runs the compiler's tests; test/run starts it.
 import os
+import sys
 
 import lit.formats
 
@@ -43,4 +44,12 @@ if not farside:
     lit_config.note("no farside is built: programs with sections are run in plain memory only")
 config.substitutions.append(
     ("%remote", os.path.join(config.test_source_root, "remote-same") + " %t.d '" + farside + "'")
+)
+# Programs made by chance, compared with clang's.
+config.substitutions.append(
+    (
+        "%differential",
+        f"'{sys.executable}' {os.path.join(config.test_source_root, 'differential', 'differential.py')}"
+        f" %t.d --farside '{farside}'",
+    )
 )

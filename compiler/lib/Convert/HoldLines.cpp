@@ -10,6 +10,7 @@
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/Support/MathExtras.h"
 #include <optional>
 
 using namespace mlir;
@@ -103,12 +104,33 @@ private:
       auto value = dyn_cast<Value>(index);
       if (!value)
         continue;
-      llvm::TypeSize size = layout.getTypeSize(type);
-      if (size.isScalable())
+      std::optional<int64_t> distance = distanceOf(type);
+      if (!distance)
         return std::nullopt;
-      stride = sum(stride, times(of(value), size.getFixedValue()), 1);
+      stride = sum(stride, times(of(value), *distance), 1);
     }
     return stride;
+  }
+
+  /// From one element to the next, which is more than its own bytes if its alignment is more. MLIR's sizes of structures
+  /// that are packed leave that out.
+  std::optional<int64_t> distanceOf(Type type) {
+    if (auto array = dyn_cast<LLVM::LLVMArrayType>(type))
+      return times(distanceOf(array.getElementType()), array.getNumElements());
+    if (auto structure = dyn_cast<LLVM::LLVMStructType>(type)) {
+      uint64_t size = 0;
+      for (Type field : structure.getBody()) {
+        std::optional<int64_t> more = distanceOf(field);
+        if (!more)
+          return std::nullopt;
+        size = (structure.isPacked() ? size : llvm::alignTo(size, layout.getTypeABIAlignment(field))) + *more;
+      }
+      return llvm::alignTo(size, layout.getTypeABIAlignment(type));
+    }
+    llvm::TypeSize size = layout.getTypeSize(type);
+    if (size.isScalable())
+      return std::nullopt;
+    return llvm::alignTo(size.getFixedValue(), layout.getTypeABIAlignment(type));
   }
 
   scf::ForOp loop;

@@ -129,7 +129,12 @@ private:
   Value number(uint64_t value) { return LLVM::ConstantOp::create(rewriter, location, i64, int64_t(value)); }
   Value flag(bool value) { return LLVM::ConstantOp::create(rewriter, location, i32, int32_t(value)); }
 
-  uint64_t sizeOf(Type type) { return layout.getTypeSize(type).getFixedValue(); }
+  /// Bytes that are loaded or stored. MLIR's size of a vector is that of the next power of two of elements.
+  uint64_t sizeOf(Type type) {
+    if (auto vector = dyn_cast<VectorType>(type))
+      return llvm::divideCeil(vector.getNumElements() * layout.getTypeSizeInBits(vector.getElementType()).getFixedValue(), 8);
+    return layout.getTypeSize(type).getFixedValue();
+  }
 
   template <typename Access> uint64_t alignmentOf(Access op) {
     return std::min<uint64_t>(op.getAlignment(), leastLine);

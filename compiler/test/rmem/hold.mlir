@@ -54,3 +54,37 @@ llvm.func @calls(%array: !llvm.ptr, %count: i64) {
   llvm.return
 }
 llvm.func @used(i64)
+
+// From one long double to the next are 16 bytes, of which 10 are used.
+// CHECK-LABEL: llvm.func @padded
+// CHECK: rmem.turns @numbers, %{{.*}} size 10 stride 16
+llvm.func @padded(%array: !llvm.ptr, %count: i64, %value: f80) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero : i64)
+^loop(%i: i64):
+  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f80
+  rmem.store @numbers, %value, %at align 16 : f80
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next : i64), ^end
+^end:
+  llvm.return
+}
+
+// As they are in structures, packed or not.
+// CHECK-LABEL: llvm.func @packed
+// CHECK: rmem.turns @numbers, %{{.*}} size 10 stride 20
+llvm.func @packed(%array: !llvm.ptr, %count: i64, %value: f80) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero : i64)
+^loop(%i: i64):
+  %at = llvm.getelementptr %array[%i, 1] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.struct<packed (i32, f80)>
+  rmem.store @numbers, %value, %at align 1 : f80
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next : i64), ^end
+^end:
+  llvm.return
+}

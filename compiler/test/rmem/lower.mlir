@@ -31,3 +31,13 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   %rest = rmem.release @nodes, %block
   llvm.return
 }
+
+// Of three numbers no more than three are stored.
+// CHECK-LABEL: llvm.func @three
+llvm.func @three(%values: vector<3xf32>, %at: !llvm.ptr) {
+  // CHECK: llvm.alloca %{{.*}} x !llvm.array<12 x i8>
+  // CHECK: %[[BYTES:.*]] = llvm.mlir.constant(12 : i64)
+  // CHECK: llvm.call @farside_rt_write_set(%{{.*}}, %arg1, %[[BYTES]], %{{.*}}, %{{.*}})
+  rmem.store @nodes, %values, %at align 4 : vector<3xf32>
+  llvm.return
+}

@@ -1,0 +1,281 @@
+"""Whole programs, with the section files that name some of their allocations. A seed makes always the same ones."""
+
+import random as randoms
+import re
+from dataclasses import dataclass
+
+from expressions import Array, Scope
+from statements import Statements, indented
+from types_of_data import U64, Scalar, Struct, pointersOf, someScalar, someStruct
+
+PRELUDE = """\
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+typedef unsigned long u64;
+typedef unsigned four __attribute__((vector_size(16)));
+static u64 mix(u64 h, u64 v) { return (h << 7 | h >> 57) * 31 + v; }
+static u64 smaller(u64 a, u64 b) { return a < b ? a : b; }
+static u64 fold(unsigned __int128 v) { return (u64)v ^ (u64)(v >> 64); }
+static u64 bits_of(double d) { u64 v; memcpy(&v, &d, sizeof v); return v; }
+"""
+
+ESCAPES = """\
+void *known;
+__attribute__((noinline)) void *various(int count, ...) {
+  va_list list;
+  va_start(list, count);
+  void *p = va_arg(list, void *);
+  va_end(list);
+  return p;
+}
+static void *same(void *p) { return p; }
+static void *none(void *p) { (void)p; return 0; }
+void *(*volatile ways[2])(void *) = {same, none};
+static void *through(void *p) { return ways[0](p); }
+"""
+
+
+@dataclass
+class Helper:
+    name: str
+    arrays: list
+    times: int
+    isRestrict: bool
+
+
+@dataclass
+class Program:
+    source: str
+    sections: str
+    flags: list
+
+
+class Maker:
+    def __init__(self, seed):
+        self.random = randoms.Random(seed)
+        #: Most programs let no pointer out, so that what is in them goes to sections.
+        self.statements = Statements(self.random, self.random.random() < 0.2)
+        self.parts = []
+        self.sites = 0
+        self.types = []
+
+    def make(self, name):
+        random = self.random
+        for _ in range(random.randint(2, 4)):
+            self.types.append(someScalar(random))
+        for number in range(random.randint(1, 3)):
+            made = someStruct(random, number, self.types)
+            self.types.append(made)
+            self.parts.append(made.declaration())
+        if self.statements.escaping:
+            self.parts.append(ESCAPES)
+        for number, type in enumerate(self.types):
+            self.addForType(number, type)
+        for number in range(random.randint(1, 4)):
+            self.addHelper(number)
+        scenarios = [self.addScenario(number) for number in range(random.randint(2, 4))]
+        scenarios += [self.addNodes(number, type) for number, type in enumerate(self.types)
+                      if any(each.target is type for each in pointersOf(type)) and random.random() < 0.7]
+        random.shuffle(scenarios)
+        self.addMain(scenarios)
+        source = PRELUDE + "\n".join(self.parts)
+        return Program(source, self.sectionFile(source, name), self.flags())
+
+    def qualifiers(self):
+        """Functions that others may call let out what is passed to them."""
+        ways = ["static ", "static ", "static __attribute__((noinline)) ", "static __attribute__((noinline)) "]
+        return self.random.choice(ways + (["", "__attribute__((noinline)) "] if self.statements.escaping else []))
+
+    def add(self, head, lines):
+        self.parts.append("\n".join([head + " {"] + indented(lines) + ["}"]) + "\n")
+
+    def site(self, function=""):
+        self.sites += 1
+        return f"/* site {self.sites}{' of ' * bool(function)}{function} */"
+
+    def addForType(self, number, type):
+        """What allocates, fills, searches and copies elements of a type."""
+        random, c = self.random, type.c
+        how = random.choice(["malloc(count * sizeof({}))", "calloc(count, sizeof({}))", "realloc(0, count * sizeof({}))"])
+        self.parts.append(f"static {random.choice(['', '__attribute__((noinline)) '])}{c} *make_{number}(u64 count) {{\n"
+                          f"  return {how.format(c)}; {self.site(f'make_{number}')}\n}}\n")
+        scope = Scope([], ["v", "i"])
+        lines = ["memset(&a[i], 0, sizeof a[i]);"]
+        parts = [("", type)] if isinstance(type, Scalar) else list(type.leaves())
+        for suffix, scalar in parts[:8]:
+            lines += [f"a[i]{suffix} = {scalar.write(f'v * {random.randint(1, 99)} + i')};"]
+        self.add(f"static void init_{number}({c} *a, u64 from, u64 to, u64 v)",
+                 ["for (u64 i = from; i < to; i++) {"] + indented(lines) + ["}"])
+        part = self.statements.part(type)
+        if part and random.random() < 0.7:
+            read = part[1].read
+            self.add(f"{self.qualifiers()}{c} *find_{number}({c} *a, u64 count, u64 v)",
+                     ["for (u64 i = 0; i < count; i++)", f"  if ({read('a[i]' + part[0])} % 5 == v % 5) return &a[i];",
+                      f"return {random.choice(['0', 'a', 'a + count - 1'])};"])
+            self.add(f"{self.qualifiers()}{c} whole_{number}({c} one, const {c} *other)",
+                     [f"if ({read('one' + part[0])} & 1) return *other;",
+                      self.statements.assignment(scope.inner(numbers=["1"]), "one" + part[0], part[1], 0), "return one;"])
+            self.add(f"static u64 deep_{number}({c} *a, u64 from, u64 to, u64 h)",
+                     [f"if (to - from < 2) return mix(h, {read('a[from]' + part[0])});",
+                      f"h = deep_{number}(a, from, (from + to) / 2, h);",
+                      f"return deep_{number}(a, (from + to) / 2, to, h);"])
+            self.statements.finders[type] = number
+
+    def addHelper(self, number):
+        random = self.random
+        plain = [type for type in self.types if not pointersOf(type)]
+        isRestrict = bool(plain) and random.random() < 0.3
+        arrays = [Array(f"a{i}", random.choice(plain if isRestrict else self.types), "n", random.randint(1, 2),
+                        random.randint(0, 1)) for i in range(random.randint(1, 3))]
+        self.statements.areApart = isRestrict
+        star = "*restrict " if isRestrict else "*"
+        parameters = "".join(f"{array.type.c} {star}{array.name}, " for array in arrays)
+        times = random.choice([4, 100])
+        scope = Scope(arrays, ["h"], times=1 if times == 100 else 40)
+        body = self.statements.block(scope, random.randint(1, 4))
+        name = f"help_{number}"
+        self.add(f"{self.qualifiers()}u64 {name}({parameters}u64 n, u64 h)", body + ["return h;"])
+        self.statements.areApart = True
+        self.statements.helpers.append(Helper(name, arrays, times, isRestrict))
+
+    def addScenario(self, number):
+        """A function that allocates, works, and frees."""
+        random, statements = self.random, self.statements
+        lines, arrays, ends = [], [], []
+        for index in range(random.randint(1, 2)):
+            type = random.choice(["u64", "unsigned", "int", "long"])
+            lines += [f"{type} n{index} = ({type})({random.choice([1, 2, 7, 33, 60, 150, 400])} + size % 3);"]
+        lengths = index + 1
+        for index in range(random.randint(2, 5)):
+            which = random.choices(range(len(self.types)), [1 + isinstance(type, Struct) for type in self.types])[0]
+            array = Array(f"a{index}", self.types[which], f"n{random.randrange(lengths)}", random.choice([1, 1, 2, 3]),
+                          random.randint(0, 2), random.random() < 0.7)
+            lines += self.allocate(array, which)
+            if not array.isOnStack:
+                ends += [f"free({array.name});"]
+            arrays.append(array)
+        scope = Scope(arrays)
+        for _ in range(random.randint(3, 8)):
+            lines += statements.statement(scope)
+            if random.random() < 0.2:
+                lines += self.grow(arrays)
+        for array in arrays:
+            if part := statements.part(array.type):
+                lines += [f"for (u64 i = 0; i < {array.count()}; i++) h = mix(h, "
+                          f"{part[1].read(f'{array.name}[i]' + part[0])});"]
+        random.shuffle(ends)
+        head = f"static {random.choice(['', '__attribute__((noinline)) '])}u64 scenario_{number}(u64 size, u64 h)"
+        self.add(head, lines + ends + ["return h;"])
+        return f"scenario_{number}"
+
+    def allocate(self, array, which):
+        random, c, count = self.random, array.type.c, array.count()
+        kind = random.random()
+        if kind < 0.1:
+            most = array.times * 403 + array.more
+            array.isOnStack = True
+            return [f"{c} {array.name}[{most}];", f"init_{which}({array.name}, 0, {most}, h);"]
+        if kind < 0.6:
+            made = f"make_{which}({count})"
+        else:
+            made = random.choice([f"malloc({count} * sizeof({c}))", f"calloc({count}, sizeof({c}))"])
+            made = f"({c} *){made}; {self.site()}"
+        declared = f"{c} *{array.name}"
+        if random.random() < 0.25:
+            # Where it is is in memory: in a variable of all functions, or in a structure.
+            array.name, declared = self.statements.fresh("g"), ""
+            isBoxed = random.random() < 0.5
+            self.parts.append(f"static struct {{ u64 n; {c} *a; }} {array.name};\n" if isBoxed else
+                              f"static {c} *{array.name};\n")
+            array.name += ".a" * isBoxed
+        return [f"{declared or array.name} = {made};", f"init_{which}({array.name}, 0, {count}, {self.random.randint(1, 999)} + h);"]
+
+    def grow(self, arrays):
+        """Moves an array that nothing points to, and makes it longer or shorter."""
+        movable = [array for array in arrays if not array.isStable and not array.isOnStack]
+        if not movable:
+            return []
+        array = self.random.choice(movable)
+        had, was = array.count(), self.statements.fresh("had")
+        array.times, array.more = self.random.choice([1, 2, 4]), self.random.randint(0, 3)
+        which = self.types.index(array.type)
+        return [f"const u64 {was} = {had};", f"if ({was} != 0) {{",
+                f"  {array.name} = realloc({array.name}, {array.count()} * sizeof *{array.name}); {self.site()}",
+                f"  if ({array.count()} > {was}) init_{which}({array.name}, {was}, {array.count()}, h);", "}"]
+
+    def addNodes(self, number, type):
+        """Lists and trees of nodes that are allocated one by one."""
+        c, statements = type.c, self.statements
+        own = [each.pointer() for each in pointersOf(type) if each.target is type]
+        next, part = own[0], statements.part(type)
+        which = self.types.index(type)
+        key = part[1].read("at" + "->" + part[0][1:]) if part else "1"
+        count = self.random.choice([3, 40, 300])
+        lines = [f"{c} *first = 0, *at, *back = 0;", f"for (u64 i = 0; i < {count}; i++) {{",
+                 f"  at = make_{which}(1);", f"  init_{which}(at, 0, 1, i * 7 + size);",
+                 f"  {c} **place = &first;", "  u64 steps = i % 9;",
+                 f"  while (*place && steps-- > 0) place = &(*place)->{self.random.choice(own)};"
+                 if not type.isPacked else "",
+                 f"  at->{next} = *place;", "  *place = at;", "}"]
+        # Where a node has two ways, what is behind the other one stays where it is.
+        lines += [f"u64 left = {2 * count};", f"for (at = first; at && left-- > 0; at = at->{next}) h = mix(h, {key});",
+                  "at = first;", "left = 0;", "while (at) {", f"  {c} *following = at->{next};",
+                  f"  at->{next} = back;", "  back = at;", "  at = following;", "  left++;", "}"]
+        lines += ["at = back;", "while (at) {", f"  {c} *gone = at;", f"  at = at->{next};",
+                  f"  h = mix(h, {key.replace('at->', 'gone->')});", "  free(gone);", "}"]
+        self.add(f"static u64 nodes_{number}(u64 size, u64 h)", lines + ["return mix(h, left);"])
+        return f"nodes_{number}"
+
+    def addMain(self, scenarios):
+        lines = ["u64 h = 1;", "const u64 size = (u64)count * 3;"]
+        for each in scenarios:
+            lines += [f"h = {each}(size, h);", f'printf("{each} %016lx\\n", h);']
+        if self.random.random() < 0.1:
+            lines += ["exit((int)(h & 63));"]
+        self.add("int main(int count, char **arguments)", lines + ["return (int)(h & 127);"])
+
+    def sectionFile(self, source, name):
+        random = self.random
+        places = [(line, match) for line, text in enumerate(source.split("\n"), 1)
+                  if (match := re.search(r"/\* site \d+( of \w+)? \*/", text))]
+        # What is called by nobody is not compiled, and to name it is an error.
+        places = [(line, match) for line, match in places
+                  if not match[1] or len(re.findall(rf"\b{match[1][4:]}\(", source)) > 1]
+        sections = [[] for _ in range(random.choice([1, 1, 2, 3]))]
+        for line, _ in places:
+            if random.random() < 0.9:
+                random.choice(sections).append(f'{{ file = "{name}", line = {line} }}')
+        text = f"threads = {random.choice(['true', 'false'])}\n" if random.random() < 0.3 else ""
+        for number, sites in enumerate(sections):
+            if not sites:
+                continue
+            line = random.choice([64, 64, 128, 256, 512, 1024, 4096])
+            structure, lines = random.choice([('"direct"', 8), ("2", 8), ("4", 8), ('"full"', 16)])
+            text += (f"[section.s{number}]\nline = {line}\nstructure = {structure}\n"
+                     f"capacity = {line * random.choice([lines, lines, lines * 2, lines * 8])}\n")
+            if random.random() < 0.4:
+                text += f"ahead = {random.choice([0, 1, 3, 8])}\n"
+            text += "sites = [\n" + "".join(f"  {site},\n" for site in sites) + "]\n"
+        return text
+
+    def flags(self):
+        """Of both compilers, then of farside-cc alone."""
+        both, ours = ["-ffp-contract=off"], []
+        if self.random.random() < 0.15:
+            both.append("-fno-inline")
+        if self.random.random() < 0.15:
+            both.append("-fno-strict-aliasing")
+        if self.random.random() < 0.2:
+            both.append("-g")
+        if self.random.random() < 0.3:
+            ours.append("-ffarside-whole-program")
+        if self.random.random() < 0.2:
+            ours.append("-ffarside-passes=farside-structure,farside-unstructure")
+        return [both, ours]
+
+
+def make(seed, name):
+    return Maker(seed).make(name)
