@@ -1,6 +1,7 @@
 #include "Farside/Export/Adopt.h"
 
 #include "Farside/Export/Types.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/InstIterator.h"
@@ -72,8 +73,16 @@ void replaceInRecords(Function &function, Value &value, Value &replacement) {
     }
 }
 
+/// What links assignments to what is said of them is of one function, while the old body is still there.
+void renewAssignments(Function &function) {
+  DenseMap<DIAssignID *, DIAssignID *> renewed;
+  for (Instruction &instruction : instructions(function))
+    at::remapAssignID(renewed, instruction);
+}
+
 Exchange exchange(Arrival arrival) {
   auto [fresh, original] = arrival;
+  renewAssignments(*fresh);
   auto *kept = Function::Create(original->getFunctionType(), GlobalValue::InternalLinkage, "", original->getParent());
   kept->splice(kept->begin(), original);
   for (auto [argument, replacement] : zip(fresh->args(), original->args())) {

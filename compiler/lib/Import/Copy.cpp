@@ -4,6 +4,7 @@
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -76,6 +77,7 @@ public:
     scope = debug.createFunction(file, copied.getName(), copied.getName(), file, 0, type, 0, DINode::FlagZero,
                                  DISubprogram::SPFlagDefinition);
     copied.setSubprogram(scope);
+    dominators.recalculate(const_cast<Function &>(function));
     for (const BasicBlock &block : function)
       for (const Instruction &instruction : block)
         number(instruction, *cast<Instruction>(copies.lookup(&instruction)));
@@ -86,20 +88,27 @@ public:
 private:
   void number(const Instruction &instruction, Instruction &copied) {
     for (DbgRecord &record : instruction.getDbgRecordRange())
-      mark(record, copied);
+      mark(record, instruction, copied);
     unsigned line = numbers.add(instruction);
     copied.setDebugLoc(DILocation::get(copied.getContext(), line, 0, scope));
   }
 
-  void mark(DbgRecord &record, Instruction &before) {
+  void mark(DbgRecord &record, const Instruction &original, Instruction &before) {
     bool leads = isa<PHINode>(before) || before.isEHPad();
+    const Instruction &user = leads ? *original.getParent()->getFirstInsertionPt() : original;
     auto place = leads ? before.getParent()->getFirstInsertionPt() : before.getIterator();
     IRBuilder<> builder(before.getParent(), place);
     SmallVector<Value *> arguments{builder.getInt32(numbers.add(record))};
     if (auto *variable = dyn_cast<DbgVariableRecord>(&record))
       for (Value *value : valuesOf(*variable))
-        arguments.push_back(copyOf(value));
+        arguments.push_back(isThere(value, user) ? copyOf(value) : PoisonValue::get(value->getType()));
     builder.CreateCall(marker, arguments);
+  }
+
+  /// Whether a value has been computed. A record may speak of one that has not, which tells nothing; a call may not.
+  bool isThere(const Value *value, const Instruction &user) const {
+    auto *made = dyn_cast<Instruction>(value);
+    return !made || dominators.dominates(made, &user);
   }
 
   Value *copyOf(Value *value) {
@@ -115,6 +124,7 @@ private:
   DISubroutineType *type;
   Function *marker = nullptr;
   DISubprogram *scope = nullptr;
+  DominatorTree dominators;
 };
 
 } // namespace
