@@ -50,6 +50,21 @@ fn the_use_of_one_of_the_last_leads_on() {
 }
 
 #[test]
+fn the_middle_one_of_those_that_are_far_is_to_be_told() {
+    let mut graph = taught(&[10, 90, 30, 70, 50, 20, 80, 60, 110, 130]);
+    let mut told = |far: &[u64]| {
+        let mut plan = PrefetchPlan::new();
+        let is_far = |page: PageId| far.contains(&page.0);
+        graph.fault_seeing(PageId(10), FaultKind::Demand, &is_far, &mut plan);
+        plan.leads_on().map(|page| page.0)
+    };
+    assert_eq!(told(&[90, 30, 70, 50, 20, 80]), Some(50));
+    assert_eq!(told(&[70, 20, 80]), Some(20));
+    assert_eq!(told(&[80]), Some(80));
+    assert_eq!(told(&[]), None);
+}
+
+#[test]
 fn what_is_asked_for_counts_as_used_in_its_order() {
     let order = [10, 90, 30, 70, 50, 20, 80];
     let mut graph = taught(&order);

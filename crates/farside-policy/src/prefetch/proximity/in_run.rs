@@ -40,6 +40,9 @@ struct Note {
     by: Slot,
 }
 
+/// Tells whether a page is far.
+type IsFar<'a> = &'a dyn Fn(PageId) -> bool;
+
 /// The page proximity graph for a caller that sees accesses only where pages fault, and of those that were fetched ahead
 /// only now and then whether they are used.
 ///
@@ -72,20 +75,15 @@ impl ProximityInRun {
     }
 
     /// Asks for the pages around one, which count as accessed from now on.
-    fn ask_from(&mut self, slot: Slot, plan: &mut PrefetchPlan) {
+    fn ask_from(&mut self, slot: Slot, is_far: IsFar<'_>, plan: &mut PrefetchPlan) {
         self.graph.options.least_weight =
             if self.used < TRUSTED { MOST_WEIGHT } else { LEAST_WEIGHT };
         self.graph.walk(slot, plan);
         plan.touch_resident();
-        let count = self.graph.queue.len();
-        if let Some(page) = self
-            .graph
-            .queue
-            .get(count.max(2) / 2)
-            .and_then(|(asked, _)| self.graph.pages.get(*asked))
-        {
+        if let Some(page) = self.middle_of_far(is_far) {
             plan.lead_on(page);
         }
+        let count = self.graph.queue.len();
         for index in 1..count {
             let (asked, by) = self.graph.queue[index];
             self.learn(asked);
@@ -94,6 +92,15 @@ impl ProximityInRun {
             let awaited = if 2 * index >= count { Awaited::Leads } else { Awaited::Yes };
             *self.note(asked) = Note { awaited, by };
         }
+    }
+
+    /// Of the pages of the latest walk that have to be fetched the one in the middle.
+    fn middle_of_far(&self, is_far: IsFar<'_>) -> Option<PageId> {
+        let asked = self.graph.queue.iter().skip(1);
+        let pages = asked.filter_map(|(asked, _)| self.graph.pages.get(*asked));
+        let mut far = pages.filter(|page| is_far(*page));
+        let count = far.clone().count();
+        far.nth(count / 2)
     }
 
     /// Compares what followed the last access of a page with its set, if that access was seen.
@@ -109,13 +116,19 @@ impl ProximityInRun {
     }
 
     /// A page faulted, of which it was known whether it had been asked for.
-    fn waited_for(&mut self, slot: Slot, awaited: Awaited, plan: &mut PrefetchPlan) {
+    fn waited_for(
+        &mut self,
+        slot: Slot,
+        awaited: Awaited,
+        is_far: IsFar<'_>,
+        plan: &mut PrefetchPlan,
+    ) {
         if awaited == Awaited::No {
             self.learn(slot);
             self.graph.stack.make_youngest(slot);
         }
         self.graph.nodes[slot.0 as usize].assumed = false;
-        self.ask_from(slot, plan);
+        self.ask_from(slot, is_far, plan);
     }
 }
 
@@ -125,6 +138,16 @@ impl Prefetcher for ProximityInRun {
     }
 
     fn fault(&mut self, page: PageId, kind: FaultKind, plan: &mut PrefetchPlan) {
+        self.fault_seeing(page, kind, &|_| true, plan);
+    }
+
+    fn fault_seeing(
+        &mut self,
+        page: PageId,
+        kind: FaultKind,
+        is_far: IsFar<'_>,
+        plan: &mut PrefetchPlan,
+    ) {
         let Some(slot) = self.graph.slot_of(page) else {
             self.graph.raise(page);
             if let Some(slot) = self.graph.slot_of(page) {
@@ -138,9 +161,11 @@ impl Prefetcher for ProximityInRun {
         }
         match (kind, awaited) {
             // It was here unseen, and has left again.
-            (FaultKind::Demand, _) => self.waited_for(slot, Awaited::No, plan),
-            (FaultKind::Late, awaited) => self.waited_for(slot, awaited, plan),
-            (FaultKind::Used, Awaited::Leads) => self.waited_for(slot, Awaited::Leads, plan),
+            (FaultKind::Demand, _) => self.waited_for(slot, Awaited::No, is_far, plan),
+            (FaultKind::Late, awaited) => self.waited_for(slot, awaited, is_far, plan),
+            (FaultKind::Used, Awaited::Leads) => {
+                self.waited_for(slot, Awaited::Leads, is_far, plan);
+            }
             (FaultKind::Used, Awaited::Yes) => self.graph.nodes[slot.0 as usize].assumed = false,
             (FaultKind::Used, Awaited::No) => self.graph.raise(page),
         }

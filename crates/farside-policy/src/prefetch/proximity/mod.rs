@@ -124,6 +124,7 @@ impl Proximity {
     fn raise(&mut self, page: PageId) {
         if let Some(slot) = self.slot_of(page) {
             self.stack.make_youngest(slot);
+            self.nodes[slot.0 as usize].assumed = false;
             return;
         }
         if self.pages.len() == self.options.pages {
@@ -146,7 +147,8 @@ impl Proximity {
         }
         self.pages.release(slot);
         let node = &mut self.nodes[slot.0 as usize];
-        *node = Node { edges: 0, generation: node.generation.wrapping_add(1), ..*node };
+        let generation = node.generation.wrapping_add(1);
+        *node = Node { generation, round: node.round, ..Node::default() };
     }
 
     /// Compares the proximity set of a page with what followed its last access.
