@@ -309,17 +309,27 @@ impl Supervisor {
             }
         }
         let Some(node) = self.node else { return Ok(()) };
-        let how = match change_of(node)? {
+        let (how, by_itself) = match change_of(node)? {
             None | Some(Change::Stopped(_)) => return Ok(()),
-            Some(Change::Exited(code)) => format!("exited with code {code}"),
-            Some(Change::Killed(signal)) => format!("was killed by {}", signal_name(signal)),
+            Some(Change::Exited(code)) => (format!("exited with code {code}"), true),
+            Some(Change::Killed(signal)) => {
+                (format!("was killed by {}", signal_name(signal)), ends_jobs(signal))
+            }
         };
         self.node = None;
-        if self.link.take().is_some() {
+        // Its processes may see it die before the supervisor does, and end; then it is let go of when it is dead already.
+        if self.link.take().is_some() || !by_itself {
             complain(&format!("lost the memory node, which {how}; what it held is gone"));
         }
         Ok(())
     }
+}
+
+/// Whether a signal is one that ends whole groups of processes.
+fn ends_jobs(signal: i32) -> bool {
+    [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT]
+        .iter()
+        .any(|other| *other as i32 == signal)
 }
 
 /// One line on stderr; a closed stderr is no reason to stop.
