@@ -207,24 +207,26 @@ impl Pager {
         }
     }
 
-    /// Takes ownership of the pages that the policy names, but for those that are pinned.
+    /// Takes ownership of the pages that the policy names, but for those that are pinned: these it has back when all have
+    /// been named, since one that names the latest first would name the same ones for ever.
     pub(crate) fn ask_policy(
         &self,
         policy: &mut dyn ReplacementPolicy,
         batch: usize,
         victims: &mut Vec<Owned>,
     ) {
-        for _ in 0..batch {
-            let Some(PageId(page)) = policy.victim() else { break };
-            match self.table.claim_to_leave(page, Word::new(State::Busy)) {
-                Some(word) => victims.push(Owned { page, word }),
-                None => {
-                    let slot = policy.restore(PageId(page));
-                    let known =
-                        self.table.update(page, State::Resident, |word| word.with_slot(slot));
-                    debug_assert!(known, "the policy knows page {page}, which is not here");
-                }
+        let (before, mut pinned) = (victims.len(), Vec::new());
+        while victims.len() == before || victims.len() - before + pinned.len() < batch {
+            let Some(page) = policy.victim() else { break };
+            match self.table.claim_to_leave(page.0, Word::new(State::Busy)) {
+                Some(word) => victims.push(Owned { page: page.0, word }),
+                None => pinned.push(page),
             }
+        }
+        for page in pinned {
+            let slot = policy.restore(page);
+            let known = self.table.update(page.0, State::Resident, |word| word.with_slot(slot));
+            debug_assert!(known, "the policy knows page {}, which is not here", page.0);
         }
     }
 

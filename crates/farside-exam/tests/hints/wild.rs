@@ -31,3 +31,12 @@ fn hints_by_chance_change_nothing() {
         }
     }
 }
+
+#[test]
+fn the_latest_pages_can_be_pinned_whatever_leaves_first() {
+    let test = "the_latest_pages_can_be_pinned_whatever_leaves_first";
+    let Some(place) = Place::new(test, "pinned.c", "gcc", &["-std=gnu11"]) else { return };
+    for replacement in ["mru", "bimodal", "lirs", "adaptive", "second-chance"] {
+        place.run_with(NODES[0], replacement, &[MEGABYTES, "200"]);
+    }
+}
