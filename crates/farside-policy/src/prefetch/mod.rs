@@ -9,6 +9,7 @@ mod fixed;
 mod leap;
 mod linux;
 mod none;
+mod parameters;
 mod plan;
 mod pointer;
 mod proximity;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::super::parameters;
 use super::window::WORDS;
 use super::{WORD, window};
 
@@ -64,14 +65,7 @@ impl FromStr for PointerOptions {
     /// Reads `name=number,...`; what is not named keeps its default. The error says what is wrong.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut options = Self::default();
-        for part in text.split(',').filter(|part| !part.is_empty()) {
-            let (name, value) = part
-                .split_once('=')
-                .ok_or_else(|| format!("{part:?} is not of the form NAME=NUMBER"))?;
-            let value =
-                value.parse().map_err(|_| format!("{name} must be a number, not {value:?}"))?;
-            options.set(name, value)?;
-        }
+        parameters::read(text, |name, value| options.set(name, value))?;
         if options.before.saturating_add(options.behind) > (WORDS as u64 * WORD) as u32 {
             return Err(format!("before and behind are more than {} bytes", WORDS as u64 * WORD));
         }

@@ -3,6 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::super::parameters;
+
+/// Most pages that can be asked to be remembered, and edges between them: all memory for them is set aside at the start.
+const MOST_PAGES: u32 = 1 << 22;
+const MOST_EDGES: usize = 10 * MOST_PAGES as usize;
+
 /// The parameters of the paper, and bounds that it does not need.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct ProximityOptions {
@@ -47,7 +53,7 @@ impl ProximityOptions {
             "set" => (&mut self.set, 1, 64),
             "window" => (&mut self.window, 1, 4096),
             "depth" => (&mut self.depth, 1, 64),
-            "pages" => (&mut self.pages, 1, 1 << 28),
+            "pages" => (&mut self.pages, 1, MOST_PAGES),
             _ => return Err(format!("{name:?} is none of set, window, depth and pages")),
         };
         if !(from..=to).contains(&value) {
@@ -64,13 +70,9 @@ impl FromStr for ProximityOptions {
     /// Reads `name=number,...`; what is not named keeps its default. The error says what is wrong.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut options = Self::default();
-        for part in text.split(',').filter(|part| !part.is_empty()) {
-            let (name, value) = part
-                .split_once('=')
-                .ok_or_else(|| format!("{part:?} is not of the form NAME=NUMBER"))?;
-            let value =
-                value.parse().map_err(|_| format!("{name} must be a number, not {value:?}"))?;
-            options.set(name, value)?;
+        parameters::read(text, |name, value| options.set(name, value))?;
+        if options.set * options.pages > MOST_EDGES {
+            return Err(format!("set times pages is more than {MOST_EDGES}"));
         }
         Ok(options)
     }
@@ -96,6 +98,8 @@ mod tests {
             ("depth=", "a number"),
             ("depth=0", "from 1 to 64"),
             ("window=5000", "from 1 to 4096"),
+            ("pages=4194305", "from 1 to 4194304"),
+            ("pages=4194304,set=11", "set times pages"),
         ] {
             let refused = text.parse::<ProximityOptions>().unwrap_err();
             assert!(refused.contains(why), "{text}: {refused}");
@@ -106,7 +110,7 @@ mod tests {
         #[test]
         fn what_is_written_is_read_again(
             (set, window) in (1..=64_usize, 1..=4096_usize),
-            (depth, pages) in (1..=64_usize, 1..=1_usize << 28),
+            (depth, pages) in (1..=64_usize, 1..=600_000_usize),
         ) {
             let options = ProximityOptions { set, window, depth, pages, ..Default::default() };
             prop_assert_eq!(options.to_string().parse(), Ok(options));
