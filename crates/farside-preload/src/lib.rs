@@ -1,5 +1,5 @@
 //! The shared object put under an unmodified program: its malloc family, mmap family, `brk` and
-//! `fork`, answered from far memory.
+//! `fork`, answered from far memory; and what closes descriptors, kept from ours.
 //!
 //! Three kinds of memory, told apart by address alone:
 //!

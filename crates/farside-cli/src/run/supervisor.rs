@@ -309,16 +309,16 @@ impl Supervisor {
             }
         }
         let Some(node) = self.node else { return Ok(()) };
-        let (how, by_itself) = match change_of(node)? {
+        let (how, alone) = match change_of(node)? {
             None | Some(Change::Stopped(_)) => return Ok(()),
-            Some(Change::Exited(code)) => (format!("exited with code {code}"), true),
+            Some(Change::Exited(code)) => (format!("exited with code {code}"), false),
             Some(Change::Killed(signal)) => {
-                (format!("was killed by {}", signal_name(signal)), ends_jobs(signal))
+                (format!("was killed by {}", signal_name(signal)), !ends_groups(signal))
             }
         };
         self.node = None;
-        // Its processes may see it die before the supervisor does, and end; then it is let go of when it is dead already.
-        if self.link.take().is_some() || !by_itself {
+        // The program may see it die before the supervisor does, and end: then it was let go of when it was dead already.
+        if self.link.take().is_some() || alone {
             complain(&format!("lost the memory node, which {how}; what it held is gone"));
         }
         Ok(())
@@ -326,7 +326,7 @@ impl Supervisor {
 }
 
 /// Whether a signal is one that ends whole groups of processes.
-fn ends_jobs(signal: i32) -> bool {
+fn ends_groups(signal: i32) -> bool {
     [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT]
         .iter()
         .any(|other| *other as i32 == signal)

@@ -98,7 +98,8 @@ fn no_interleaving_loses_a_page() {
     let mut totals = BTreeMap::new();
     while most.map_or(begun.elapsed() < BUDGET, |most| count < most) {
         // Two of three follow a tape, half of them give hints, two of five evict ahead, three of seven follow pointers,
-        // five of eleven lend frames, six of thirteen track pages, and eight of seventeen order limits.
+        // five of eleven lend frames, six of thirteen track pages, and eight of seventeen order limits; by their own bits
+        // one of seven has proximity.
         let on_tape = if count % 3 == 0 { 0 } else { tape::ON_TAPE };
         let hinting = if count % 4 < 2 { 0 } else { config::HINTING };
         let evicting = if count % 5 < 3 { 0 } else { config::EVICTING };
