@@ -58,8 +58,8 @@ fn begin(soft: u64, hard: u64) -> u64 {
     }
 }
 
-/// The number from which descriptors of ours begin: behind the program's soft limit where the hard one allows it, or
-/// else 800, or as high as its limit lets them be.
+/// The number from which descriptors of ours begin: behind the program's soft limit where that is not large and the hard
+/// one allows it, or else 800, or as high as its limit lets them be.
 pub fn high() -> i32 {
     let Some(limit) = limits() else { return HIGH as i32 };
     let soft = locked(|| match HELD.load(Relaxed) {
