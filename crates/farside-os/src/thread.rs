@@ -1,6 +1,7 @@
 //! Threads and processors: where a thread runs, its scheduling class, waiting for descriptors.
 
-use std::os::fd::RawFd;
+use std::io::{Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::AtomicU32;
 
 use crate::Result;
@@ -53,6 +54,26 @@ pub fn program_counter(thread: u32) -> Option<u64> {
     // The last of several numbers; a thread that runs has none.
     let (_, address) = text.trim().rsplit_once(' ')?;
     u64::from_str_radix(address.trim_start_matches("0x"), 16).ok()
+}
+
+/// Whether a thread of this process waits for a lock, or anything else that is waited for by a futex. Allocates nothing.
+pub fn waits_for_lock(thread: u32) -> bool {
+    let mut path = [0u8; 48];
+    if write!(&mut path[..], "/proc/self/task/{thread}/syscall\0").is_err() {
+        return false;
+    }
+    // SAFETY: the path ends with a zero.
+    let fd = unsafe { libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    if fd < 0 {
+        return false;
+    }
+    // SAFETY: the descriptor was just opened, and is nobody else's.
+    let file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+    let mut text = [0u8; 16];
+    let len = (&file).read(&mut text).unwrap_or(0);
+    // The number of the system call comes first.
+    let number = text[..len].split(|byte| *byte == b' ').next().unwrap_or_default();
+    std::str::from_utf8(number).is_ok_and(|number| number.parse() == Ok(libc::SYS_futex))
 }
 
 /// Whether there is a process with this id.

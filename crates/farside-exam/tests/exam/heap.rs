@@ -43,6 +43,18 @@ fn children_whose_locale_is_far() {
 }
 
 #[test]
+fn forks_of_a_program_whose_streams_are_far() {
+    if !has_program("forks_of_a_program_whose_streams_are_far", "gcc", "gcc") {
+        return;
+    }
+    let exam = Exam::new("streamfork");
+    let program = compile(&exam.inputs(), "streamfork.c", &["-O2", "-pthread"]);
+    let megabytes = pick("24", "256");
+    exam.compare(&Program::new(&program).arg(megabytes));
+    exam.compare(&Program::new(&program).args([megabytes, "busy"]));
+}
+
+#[test]
 fn children_begin_within_the_limit() {
     if !has_program("children_begin_within_the_limit", "gcc", "gcc") {
         return;

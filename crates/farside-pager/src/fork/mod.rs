@@ -2,40 +2,46 @@
 //!
 //! While a process forks, its pager stands still behind the closed gate. The kernel hands the parent a
 //! descriptor for the child's memory. Until the child's own pager runs, the parent serves the few
-//! faults that the C library's part of the child causes, out of the state that both share.
+//! faults that the C library's part of the child causes, out of the state that both share; and so it does with those
+//! of its own part, before the fork and after it (see [`aside`]).
+
+mod aside;
 
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_os::socket::{self, Received};
 use farside_os::userfault::{Event, RawMessage, Userfault};
-use farside_os::{OsError, locale, thread};
+use farside_os::{OsError, locale, memory, thread};
 use farside_policy::replacement::{Arrival, ReplacementPolicy};
 use farside_trace::PageId;
 
 use crate::counters::Counters;
-use crate::frames::bytes_at;
-use crate::pager::Pager;
 use crate::service::Service;
 use crate::stop::stop;
 use crate::table::BLOCK_TOUCHED;
 use crate::word::{State, Word};
 
-/// Most pages that the parent serves for a child before its own pager runs.
+/// Most pages that are served for the parent and its child while the gate is closed.
 const MAX_SERVED: usize = 500;
 
 /// A fork under way. Everything that is needed between the fork and the child's start is made before:
 /// the forking thread may hold the allocator's locks.
 struct Underway {
+    /// The thread that forks.
+    thread: u32,
     parent_end: OwnedFd,
     child_end: Option<OwnedFd>,
-    /// A page on its way to the child.
+    /// A page on its way to the parent or the child.
     page: Box<[u8; PAGE]>,
-    /// What the child is told: a byte, then the numbers of the pages it was served, 8 bytes each.
+    /// What the child is told: a byte, then the numbers of the pages that it, or its parent before the fork, was served, 8
+    /// bytes each.
     message: Vec<u8>,
+    /// The pages that the parent was served.
+    served: Vec<u64>,
 }
 
 /// Frames that are free when a process forks, for the pages that the parent serves for the child: a few of them as a rule.
@@ -50,14 +56,47 @@ const FAILED_AFTER_NS: u64 = 2_000_000_000;
 /// Forks under way.
 #[derive(Default)]
 pub(crate) struct Forks {
-    underway: Mutex<Option<Underway>>,
+    /// What is under way, once there was a fork. Never freed: a handler may hold the lock at the moment of a fork, and the
+    /// child, which has no such thread, then makes another one.
+    underway: AtomicPtr<Mutex<Option<Underway>>>,
+    /// The descriptors of the [`Underway`], its parent's first: what the child finds them by, whoever held the lock.
+    ends: [AtomicI32; 2],
     /// [`EXPECTED`] from before the fork until the child has been taken care of, else 0.
     state: AtomicU32,
 }
 
 impl Forks {
-    fn lock(&self) -> MutexGuard<'_, Option<Underway>> {
-        self.underway.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Option<MutexGuard<'_, Option<Underway>>> {
+        // SAFETY: either null, or a box that is never freed.
+        let underway = unsafe { self.underway.load(Ordering::Acquire).as_ref() }?;
+        Some(underway.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A fork is about to be.
+    fn announce(&self, underway: Underway) {
+        let child_end = underway.child_end.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        self.ends[0].store(underway.parent_end.as_raw_fd(), Ordering::Relaxed);
+        self.ends[1].store(child_end, Ordering::Relaxed);
+        self.state.store(EXPECTED, Ordering::Release);
+        match self.lock() {
+            Some(mut place) => *place = Some(underway),
+            None => {
+                let place = Box::into_raw(Box::new(Mutex::new(Some(underway))));
+                self.underway.store(place, Ordering::Release);
+            }
+        }
+    }
+
+    /// Of the child: its end of the connection to its parent. It has nothing else of the fork any more.
+    fn end_in_child(&self) -> OwnedFd {
+        self.state.store(0, Ordering::Release);
+        // What it points to stays: it is a page or two.
+        self.underway.store(std::ptr::null_mut(), Ordering::Release);
+        // SAFETY: the process has copies of both descriptors, which nobody else closes: what owned them is out of reach.
+        let [_parent_end, child_end] = [0, 1].map(|at: usize| unsafe {
+            OwnedFd::from_raw_fd(self.ends[at].load(Ordering::Relaxed))
+        });
+        child_end
     }
 
     /// The kernel says that this process forked, and hands out the child's descriptor.
@@ -65,7 +104,7 @@ impl Forks {
         // SAFETY: the kernel made the descriptor for the reader of the message.
         let child = Userfault::of_other(unsafe { OwnedFd::from_raw_fd(child) });
         let mut underway = self.lock();
-        if let Some(underway) = &mut *underway {
+        if let Some(underway) = underway.as_deref_mut().and_then(Option::as_mut) {
             // A child that dies or executes something else needs nothing more.
             let _ = hand_over(service, child, underway);
         } else {
@@ -84,9 +123,9 @@ impl Forks {
 fn hand_over(service: &Service, child: Userfault, underway: &mut Underway) -> Result<(), OsError> {
     // Only the child may hold its end now, so that its death is seen.
     underway.child_end = None;
-    let end = underway.parent_end.as_fd();
     loop {
-        let ready = thread::wait_readable(&[end.as_raw_fd(), child.raw()], 1000)?;
+        let end = underway.parent_end.as_raw_fd();
+        let ready = thread::wait_readable(&[end, child.raw()], 1000)?;
         if ready[0] != 0 {
             break;
         }
@@ -94,66 +133,16 @@ fn hand_over(service: &Service, child: Userfault, underway: &mut Underway) -> Re
         let n = child.read(&mut messages)?;
         for message in &messages[..n] {
             if let Event::Fault { address, .. } = message.event() {
-                let page = &mut *underway.page;
-                serve_child(
-                    service.pager,
-                    &child,
-                    address & !(PAGE - 1),
-                    page,
-                    &mut underway.message,
-                );
+                underway.serve_child(service.pager, &child, address & !(PAGE - 1));
             }
         }
     }
-    let mut hello = [0u8; 1];
+    let (mut hello, end) = ([0u8; 1], underway.parent_end.as_fd());
     if socket::receive(end, &mut hello)?.len == 0 {
         return Ok(());
     }
     let fd = child.into_fd();
     socket::send(end, &underway.message, &[fd.as_fd()])
-}
-
-/// Maps one page in the child, from the state at the time of the fork, which the closed gate keeps.
-fn serve_child(
-    pager: &Pager,
-    child: &Userfault,
-    address: usize,
-    buffer: &mut [u8; PAGE],
-    served: &mut Vec<u8>,
-) {
-    if !pager.contains(address) || served.len() + 8 > served.capacity() {
-        return;
-    }
-    let page = pager.page_of(address);
-    let word = pager.table.load(page);
-    buffer.fill(0);
-    match word.state() {
-        State::Far => {
-            let read = pager
-                .store
-                .begin_read(page, 1)
-                .and_then(|ticket| pager.store.finish_read(ticket, buffer));
-            if let Err(error) = read {
-                stop(&error);
-            }
-        }
-        State::Watched => {
-            // SAFETY: the frame is out of reach, and nothing changes it while the gate is closed.
-            buffer.copy_from_slice(unsafe { bytes_at(pager.area.address(word.position()), PAGE) });
-        }
-        State::Untouched | State::Zero => {}
-        State::Resident | State::Busy | State::Foreign | State::Leaving => {
-            // Told before it is done: what the child does not know it would lose.
-            served.extend_from_slice(&page.to_le_bytes());
-            let _ = child.write_protect(address, PAGE, false);
-            let _ = child.wake(address, PAGE);
-            return;
-        }
-    }
-    // SAFETY: the buffer is a page of ours, the destination the child's copy of a managed page.
-    if unsafe { child.copy(address, buffer.as_ptr() as usize, PAGE, false, true) }.is_ok() {
-        served.extend_from_slice(&page.to_le_bytes());
-    }
 }
 
 impl Service {
@@ -165,14 +154,15 @@ impl Service {
         let result = pager.store.before_fork();
         match (result, socket::pair()) {
             (Ok(()), Ok((parent_end, child_end))) => {
-                self.forks.state.store(EXPECTED, Ordering::Release);
                 let mut message = Vec::with_capacity(1 + MAX_SERVED * 8);
                 message.push(1);
-                *self.forks.lock() = Some(Underway {
+                self.forks.announce(Underway {
+                    thread: thread::id(),
                     parent_end,
                     child_end: Some(child_end),
                     page: Box::new([0; PAGE]),
                     message,
+                    served: Vec::with_capacity(MAX_SERVED),
                 });
             }
             (Err(error), _) => stop(&error),
@@ -204,7 +194,11 @@ impl Service {
             thread::futex_wait(&self.forks.state, EXPECTED, Some(1_000_000));
         }
         self.forks.state.store(0, Ordering::Release);
-        let forked = self.forks.lock().take().is_some_and(|fork| fork.child_end.is_none());
+        let underway = self.forks.lock().and_then(|mut underway| underway.take());
+        let forked = underway.as_ref().is_some_and(|fork| fork.child_end.is_none());
+        for page in underway.iter().flat_map(|fork| &fork.served) {
+            self.adopt_served(*page);
+        }
         self.pager.store.after_fork_in_parent(forked);
         self.pager.open_gate();
     }
@@ -214,13 +208,10 @@ impl Service {
     pub fn after_fork_in_child(&'static self, link: OwnedFd) -> Result<(), FarError> {
         let pager = self.pager;
         let lost = || FarError::NodeLost;
-        self.forks.state.store(0, Ordering::Release);
+        let end = self.forks.end_in_child();
         pager.leave_recording_to_parent();
         pager.leave_log_to_parent();
         pager.leave_tape_to_parent();
-        let underway = self.forks.lock().take().ok_or_else(lost)?;
-        drop(underway.parent_end);
-        let end = underway.child_end.ok_or_else(lost)?;
         // Nobody serves faults of the first thread until it runs.
         locale::read_as_new_threads_do();
         socket::send(end.as_fd(), &[1], &[])?;
@@ -231,7 +222,11 @@ impl Service {
         pager.budget.set_limit(pager.budget.whole());
         for page in message[1..len.max(1)].chunks_exact(8) {
             let page = u64::from_le_bytes(page.try_into().unwrap_or_default());
-            self.adopt_served(page);
+            // What its parent was served at the very moment of the fork the child may lack.
+            let address = pager.base + page as usize * PAGE;
+            if memory::is_present(address, PAGE, "a page of a child").unwrap_or(true) {
+                self.adopt_served(page);
+            }
         }
         pager.open_gate();
         self.start_threads().map_err(|error| {
@@ -243,7 +238,7 @@ impl Service {
         })
     }
 
-    /// Takes note that the parent mapped a page for us, or let us write to it.
+    /// Takes note that a page was mapped for us while the gate was closed, or that we were let write to it.
     fn adopt_served(&self, page: u64) {
         let pager = self.pager;
         let word = pager.table.load(page);
