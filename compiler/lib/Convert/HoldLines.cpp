@@ -248,7 +248,7 @@ private:
                                          stream.stride);
       turns = arith::MinUIOp::create(builder, location, turns, last);
       if (tables.lookup<rmem::SectionOp>(stream.section.getAttr()).getAhead())
-        rmem::AheadOp::create(builder, location, stream.section.getValue(), pointers.back(), rest, start, stream.size,
+        rmem::AheadOp::create(builder, stream.accesses.front()->getLoc(), stream.section.getValue(), pointers.back(), rest, start, stream.size,
                               stream.stride);
     }
     Value held = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));

@@ -58,10 +58,13 @@ Trip::Trip(Module &module, StringRef passes, const Conversion &conversion)
 void Trip::run() {
   planConversion();
   chooseBodies();
-  for (unsigned attempts = 0; attempts < mostAttempts && !going.empty(); ++attempts)
-    if (attempt())
-      return;
-  plan.giveUp("MLIR fails on too many functions");
+  bool done = false;
+  for (unsigned attempts = 0; !done && attempts < mostAttempts && !going.empty(); ++attempts)
+    done = attempt();
+  if (!done)
+    plan.giveUp("MLIR fails on too many functions");
+  if (conversion)
+    notes.addTo(module, conversion->file, plan, isShared());
 }
 
 void Trip::planConversion() {
@@ -145,11 +148,12 @@ bool Trip::isShared() const {
   return conversion->file.threads < 0 ? plan.elsewhere != nullptr : conversion->file.threads;
 }
 
-std::string Trip::passesToRun() const {
-  std::string all = isConverting() ? farside::conversion.str() : "";
-  if (!all.empty() && !passes.empty())
-    all += ",";
-  return all + passes.str();
+/// Makes a program that is marked use sections.
+bool Trip::convert(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble) {
+  if (!runPasses(program, farside::conversion, trouble))
+    return false;
+  notes.look(program, numbers, plan);
+  return runPasses(program, farside::lowering, trouble);
 }
 
 /// Whether it succeeded; if not, some bodies are left out of the next attempt.
@@ -169,8 +173,8 @@ bool Trip::attempt() {
     blame(trouble, nullptr, "it cannot be converted");
     return false;
   }
-  std::string toRun = passesToRun();
-  if (!toRun.empty() && !runPasses(*program, toRun, trouble)) {
+  if ((isConverting() && !convert(*program, copy.numbers, trouble)) ||
+      (!passes.empty() && !runPasses(*program, passes, trouble))) {
     blame(trouble, functionOf(copy.numbers, trouble.number), "a pass failed");
     return false;
   }
@@ -179,7 +183,7 @@ bool Trip::attempt() {
     blame(trouble, functionOf(copy.numbers, trouble.number), "MLIR cannot export it");
     return false;
   }
-  auto restoring = toRun.empty() ? Restoring::everything : Restoring::operations;
+  auto restoring = passes.empty() && !isConverting() ? Restoring::everything : Restoring::operations;
   Adopted adopted = adoptBodies(module, *fresh, copy.originals, copy.numbers, restoring, isConverting());
   if (isConverting() && !adopted.refused.empty()) {
     trouble.message = adopted.refused.front().reason;

@@ -1,5 +1,6 @@
 #include "Farside/Remote/Plan.h"
 
+#include "Farside/Remote/HeapCall.h"
 #include "Farside/Remote/Reach.h"
 #include "Sites.h"
 #include "llvm/IR/DataLayout.h"
@@ -110,12 +111,20 @@ public:
     findEntries();
     forEachPointer([&](const Instruction &instruction, const Value *pointer, bool) { check(instruction, pointer); });
     forEachPointer([&](const Instruction &, const Value *pointer, bool) { checkSections(pointer); });
-    for (const Plan::Site &site : plan.sites)
-      if (site.stays.empty())
-        enter(*site.call).section = site.section;
+    for (auto [number, site] : enumerate(plan.sites))
+      if (site.stays.empty()) {
+        Plan::Access &access = enter(*site.call);
+        access.section = site.section;
+        note(access, number);
+      }
     forEachPointer([&](const Instruction &instruction, const Value *pointer, bool isFrom) {
-      if (auto section = sectionOf(pointer))
-        (isFrom ? enter(instruction).from : enter(instruction).section) = section;
+      auto section = sectionOf(pointer);
+      if (!section)
+        return;
+      Plan::Access &access = enter(instruction);
+      (isFrom ? access.from : access.section) = section;
+      for (unsigned site : reach.pointedTo(pointer))
+        note(access, site);
     });
     for (const Function *function : plan.functions)
       if (elsewhere.contains(function))
@@ -141,6 +150,11 @@ private:
   Plan::Access &enter(const Instruction &instruction) {
     plan.functions.insert(instruction.getFunction());
     return plan.accesses[&instruction];
+  }
+
+  static void note(Plan::Access &access, unsigned site) {
+    if (!is_contained(access.sites, site))
+      access.sites.push_back(site);
   }
 
   void forEachPointer(function_ref<void(const Instruction &, const Value *, bool)> what) {

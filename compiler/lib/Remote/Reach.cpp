@@ -1,5 +1,6 @@
 #include "Farside/Remote/Reach.h"
 
+#include "Farside/Remote/HeapCall.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalAlias.h"
@@ -73,29 +74,7 @@ SmallPtrSet<GlobalValue *, 4> listedAsUsed(const Module &module) {
   return {used.begin(), used.end()};
 }
 
-bool isSize(const Value *value) { return value->getType()->isIntegerTy(pointerBits); }
-
 } // namespace
-
-HeapCall heapCallOf(const CallBase &call) {
-  const Function *callee = call.getCalledFunction();
-  if (!callee || !callee->isDeclaration() || callee->isVarArg() || !isa<CallInst>(call) || call.hasOperandBundles() ||
-      cast<CallInst>(call).isMustTailCall())
-    return HeapCall::no;
-  StringRef name = callee->getName();
-  bool pointer = call.getType()->isPointerTy();
-  if (name == "malloc" && pointer && call.arg_size() == 1 && isSize(call.getArgOperand(0)))
-    return HeapCall::malloc;
-  if (name == "calloc" && pointer && call.arg_size() == 2 && isSize(call.getArgOperand(0)) &&
-      isSize(call.getArgOperand(1)))
-    return HeapCall::calloc;
-  if (name == "realloc" && pointer && call.arg_size() == 2 && call.getArgOperand(0)->getType()->isPointerTy() &&
-      isSize(call.getArgOperand(1)))
-    return HeapCall::realloc;
-  if (name == "free" && call.arg_size() == 1 && call.getArgOperand(0)->getType()->isPointerTy())
-    return HeapCall::free;
-  return HeapCall::no;
-}
 
 bool Reach::isCalledFromOutside(const Function &function) {
   return !function.hasLocalLinkage() && function.getName() != "main";
@@ -169,13 +148,13 @@ void Reach::noteEscape(Node &node, int reason) {
       escapes[site] = reasons[reason];
 }
 
-void Reach::unify(int one, int other) {
+void Reach::unify(int one, int other, int why) {
   struct Pair {
     int member, joined;
     /// Why they escape if they do, if what points to them did.
     int reason;
   };
-  SmallVector<Pair> work{{one, other, none}};
+  SmallVector<Pair> work{{one, other, why}};
   while (!work.empty()) {
     auto [member, joined, reason] = work.pop_back_val();
     // What is outside leads all that comes to it.
@@ -199,12 +178,21 @@ void Reach::unify(int one, int other) {
   }
 }
 
+/// Two values, or a value and what is in memory, may be the same: they point to the same.
+void Reach::join(int one, int other) {
+  int target = pointee(one), otherTarget = pointee(other);
+  bool escapes = find(target) == outside || find(otherTarget) == outside;
+  // What leads outside tells why; outside itself does not.
+  int leading = find(one) == outside ? one : other;
+  unify(target, otherTarget, escapes && find(leading) == outside ? reasonOf(leading) : none);
+}
+
 /// What a value points to is known outside.
 void Reach::escape(int node, const Twine &how) {
   if (node == none)
     return;
   currentHow = how.str();
-  unify(pointee(node), outside);
+  join(node, outside);
 }
 
 int Reach::ofConstant(const Constant *constant) {
@@ -219,7 +207,7 @@ int Reach::ofConstant(const Constant *constant) {
       if (int part = of(operand); part != none) {
         if (node == none)
           node = fresh();
-        unify(node, part);
+        join(node, part);
       }
   return node;
 }
@@ -252,7 +240,7 @@ int Reach::ofReturn(const Function *function) {
 void Reach::flow(const Value *from, const Value *to) {
   int one = of(from), other = of(to);
   if (one != none && other != none)
-    unify(one, other);
+    join(one, other);
 }
 
 /// Something is made of a number that may be a pointer; nobody can tell what.
@@ -269,7 +257,7 @@ void Reach::addGlobals() {
       escape(node, "it is in the variable '" + variable.getName() + "', which other units of the program know");
     if (variable.hasInitializer())
       if (int content = of(variable.getInitializer()); content != none)
-        unify(pointee(node), content);
+        join(pointee(node), content);
   }
   for (const GlobalAlias &alias : module.aliases())
     if (!alias.hasLocalLinkage() || used.contains(&alias))
@@ -289,7 +277,7 @@ void Reach::addFunction(const Function &function) {
     for (const Argument &argument : function.args())
       escape(of(&argument), how);
     currentHow = how;
-    unify(ofReturn(&function), outside);
+    join(ofReturn(&function), outside);
   }
   for (const Instruction &instruction : instructions(function)) {
     current = &instruction;
@@ -303,7 +291,7 @@ void Reach::addLoad(const LoadInst &load) {
   if (isNumber(load, load.getType()))
     values[&load] = none;
   else if (from != none)
-    unify(pointee(from), of(&load));
+    join(pointee(from), of(&load));
 }
 
 void Reach::addStore(const StoreInst &store) {
@@ -314,7 +302,7 @@ void Reach::addStore(const StoreInst &store) {
   if (isNumber(store, value->getType()))
     return compute(value);
   if (to != none)
-    unify(pointee(to), what);
+    join(pointee(to), what);
   else
     escape(what, "it is stored where that cannot be followed");
 }
@@ -325,7 +313,7 @@ void Reach::addIntrinsic(const IntrinsicInst &call) {
   if (auto *copy = dyn_cast<AnyMemTransferInst>(&call)) {
     int to = of(copy->getRawDest()), from = of(copy->getRawSource());
     if (to != none && from != none)
-      unify(pointee(to), pointee(from));
+      join(pointee(to), pointee(from));
     else
       escape(from, "it is copied to where that cannot be followed");
     return compute(copy->getLength());
@@ -340,7 +328,7 @@ void Reach::addIntrinsic(const IntrinsicInst &call) {
       if (int node = of(argument); node != none)
         escape(node, currentHow);
     if (int node = of(&call); node != none)
-      unify(node, outside);
+      join(node, outside);
     return;
   }
   for (const Value *argument : call.args())
@@ -360,7 +348,7 @@ void Reach::addDirectCall(const CallBase &call, const Function &callee) {
       escape(of(argument), "it is one of a number of arguments that is not fixed");
   }
   if (int node = of(&call); node != none)
-    unify(node, ofReturn(&callee));
+    join(node, ofReturn(&callee));
 }
 
 void Reach::addCall(const CallBase &call) {
@@ -393,7 +381,7 @@ void Reach::addCall(const CallBase &call) {
       escape(of(operand), how);
   currentHow = how;
   if (int node = of(&call); node != none)
-    unify(node, outside);
+    join(node, outside);
 }
 
 /// Anything but memory and calls.
@@ -422,7 +410,7 @@ void Reach::addOperation(const Instruction &instruction) {
   if (isa<IntToPtrInst>(instruction)) {
     compute(instruction.getOperand(0));
     currentHow = "it is made of a number";
-    unify(of(&instruction), outside);
+    join(of(&instruction), outside);
     return;
   }
   if (isa<ICmpInst, FCmpInst>(instruction)) {
@@ -469,20 +457,20 @@ void Reach::add(const Instruction &instruction) {
     if (int to = of(exchange->getPointerOperand()); to != none)
       for (const Value *value : {exchange->getCompareOperand(), exchange->getNewValOperand(), (const Value *)exchange})
         if (int node = of(value); node != none)
-          unify(pointee(to), node);
+          join(pointee(to), node);
     return;
   }
   if (auto *change = dyn_cast<AtomicRMWInst>(&instruction)) {
     int to = of(change->getPointerOperand());
     for (const Value *value : {change->getValOperand(), (const Value *)change})
       if (int node = of(value); node != none && to != none)
-        unify(pointee(to), node);
+        join(pointee(to), node);
     return;
   }
   if (auto *back = dyn_cast<ReturnInst>(&instruction)) {
     if (const Value *value = back->getReturnValue())
       if (int node = of(value); node != none)
-        unify(node, ofReturn(back->getFunction()));
+        join(node, ofReturn(back->getFunction()));
     return;
   }
   if (isa<AllocaInst>(instruction)) {
@@ -499,7 +487,7 @@ void Reach::add(const Instruction &instruction) {
         if (int node = of(operand); node != none)
           escape(node, currentHow);
     if (int node = of(&instruction); node != none)
-      unify(node, outside);
+      join(node, outside);
     return;
   }
   addOperation(instruction);

@@ -1,5 +1,6 @@
 #include "Farside/Remote/Plan.h"
 
+#include "Farside/Remote/HeapCall.h"
 #include "Farside/Remote/Reach.h"
 #include "Sites.h"
 #include "llvm/Analysis/MemoryBuiltins.h"
@@ -127,7 +128,8 @@ SmallVector<Plan::Site> markedSites(Module &module) {
       if (auto *call = dyn_cast<CallInst>(&instruction))
         if (const MDNode *mark = call->getMetadata(kind); mark && allocates(*call)) {
           auto *section = mdconst::extract<ConstantInt>(mark->getOperand(0));
-          sites.push_back({call, placeOf(*call), unsigned(section->getZExtValue()), "", ""});
+          sites.push_back(
+              {call, placeOf(*call), functionAt(*call).str(), unsigned(section->getZExtValue()), "", ""});
         }
   return sites;
 }

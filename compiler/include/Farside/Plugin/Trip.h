@@ -1,6 +1,7 @@
 #ifndef FARSIDE_PLUGIN_TRIP_H
 #define FARSIDE_PLUGIN_TRIP_H
 
+#include "Farside/Explain/Notes.h"
 #include "Farside/Remote/Plan.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -59,7 +60,7 @@ private:
   void chooseBodies();
   bool attempt();
   bool markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble) const;
-  std::string passesToRun() const;
+  bool convert(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble);
   bool isShared() const;
   bool isConverting() const { return !plan.accesses.empty(); }
   void blame(const Trouble &trouble, llvm::Function *function, llvm::StringRef step);
@@ -70,6 +71,7 @@ private:
   /// Functions that MLIR failed on when they were converted.
   llvm::DenseMap<const llvm::Function *, std::string> failed;
   llvm::SmallPtrSet<const llvm::Function *, 16> going;
+  Notes notes;
 };
 
 } // namespace farside

@@ -28,8 +28,8 @@ struct Plan {
   struct Site {
     /// Until the plan is carried out.
     llvm::CallInst *call;
-    /// Where it is in the source.
-    std::string place;
+    /// Where it is in the source, and in which function.
+    std::string place, function;
     unsigned section;
     /// Why it stays in the memory that is paged; empty if it goes to the section.
     std::string stays;
@@ -40,6 +40,8 @@ struct Plan {
   struct Access {
     std::optional<unsigned> section;
     std::optional<unsigned> from;
+    /// What it may access of what was allocated at which sites.
+    llvm::SmallVector<unsigned> sites;
   };
 
   llvm::SmallVector<Site> sites;
@@ -56,6 +58,9 @@ struct Plan {
 /// Plans what can be done of what a section file asks for. `whyNot` tells of a function why it cannot be converted.
 Plan planRemote(llvm::Module &module, const SectionFile &file,
                 llvm::function_ref<std::optional<std::string>(const llvm::Function &)> whyNot);
+
+/// Where an instruction is in the source, as far as that is known.
+std::string placeOf(const llvm::Instruction &instruction);
 
 /// Takes from the module what does not hold when the plan is carried out: it must be done before that, and can be done in
 /// any case.

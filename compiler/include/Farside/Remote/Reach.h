@@ -26,9 +26,9 @@ namespace farside {
 
 /// Which values of a module may point to what some of its calls allocate.
 ///
-/// Values and the contents of objects are put into classes, and each class has another one of what its members point to
-/// (as in Steensgaard's analysis, without regard to fields, order or callers). What the module does not show is one
-/// class that points to itself; whatever comes to it has escaped. This is right for all that the module does:
+/// Objects are put into classes, those that a pointer may lead to into one, and values and classes of objects have one that
+/// they, or what is in them, point to (as in Steensgaard's analysis, without regard to fields, order or callers). What the
+/// module does not show is one class that points to itself; whatever comes to it has escaped. This is right for all that the module does:
 /// what it does in a way that is not understood is an escape.
 class Reach {
 public:
@@ -67,7 +67,8 @@ private:
   int find(int node);
   int find(int node) const;
   int pointee(int node);
-  void unify(int one, int other);
+  void unify(int one, int other, int why);
+  void join(int one, int other);
   int reasonOf(int member);
   void noteEscape(Node &node, int reason);
   void escape(int node, const llvm::Twine &how);
@@ -97,10 +98,6 @@ private:
   const llvm::Instruction *current = nullptr;
   std::string currentHow;
 };
-
-/// How a call allocates, or what it does with what was allocated, as far as it can be converted.
-enum class HeapCall { no, malloc, calloc, realloc, free };
-HeapCall heapCallOf(const llvm::CallBase &call);
 
 } // namespace farside
 

@@ -1,0 +1,43 @@
+#ifndef FARSIDE_EXPLAIN_NOTES_H
+#define FARSIDE_EXPLAIN_NOTES_H
+
+#include "Farside/Remote/Plan.h"
+#include "Farside/Sections/SectionFile.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <vector>
+
+namespace mlir {
+class ModuleOp;
+}
+
+namespace farside {
+
+class Numbers;
+
+/// What became of each allocation that the section file names, and of each access to it: what `farside explain` shows. It
+/// is written into the program, a line of JSON for each unit that has such allocations.
+class Notes {
+public:
+  /// Looks at a program in which loops hold lines, and that is not lowered yet.
+  void look(mlir::ModuleOp program, const Numbers &numbers, const Plan &plan);
+
+  /// Adds them to a module. Nothing is added where no site is.
+  void addTo(llvm::Module &module, const SectionFile &file, const Plan &plan, bool shared) const;
+
+private:
+  struct Access {
+    /// Where it is in the source.
+    std::string place, function;
+    llvm::StringRef kind;
+    llvm::SmallVector<unsigned> sites;
+    /// Whether a loop looks its line up for many turns at once, and whether lines are sent for before that.
+    bool held = false, ahead = false;
+  };
+
+  std::vector<Access> accesses;
+};
+
+} // namespace farside
+
+#endif

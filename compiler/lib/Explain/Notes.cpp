@@ -1,0 +1,113 @@
+#include "Farside/Explain/Notes.h"
+
+#include "Farside/Dialect/Rmem/Rmem.h"
+#include "Farside/Import/Listening.h"
+#include "Farside/Import/Numbers.h"
+#include "Farside/Remote/HeapCall.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+
+namespace farside {
+namespace {
+
+/// The part of the program that holds the notes.
+constexpr StringLiteral part = ".farside.notes";
+
+StringRef kindOf(const Instruction &instruction) {
+  if (isa<LoadInst>(instruction))
+    return "load";
+  if (isa<StoreInst>(instruction))
+    return "store";
+  if (isa<AnyMemTransferInst>(instruction))
+    return "copy";
+  if (isa<AnyMemSetInst>(instruction))
+    return "fill";
+  if (auto *call = dyn_cast<CallBase>(&instruction))
+    return heapCallOf(*call) == HeapCall::free ? "free" : "allocation";
+  return "access";
+}
+
+std::string nameOf(const Function &function) {
+  DISubprogram *place = function.getSubprogram();
+  return (place ? place->getName() : function.getName()).str();
+}
+
+/// Of every instruction that an operation of a kind was made of, its number.
+template <typename... Kinds> DenseSet<unsigned> numbersOf(mlir::ModuleOp program) {
+  DenseSet<unsigned> found;
+  program.walk([&](mlir::Operation *op) {
+    if (mlir::isa<Kinds...>(op))
+      found.insert(numberAt(op->getLoc()));
+  });
+  return found;
+}
+
+json::Object describe(const Plan::Site &site, const SectionSpec &section) {
+  json::Object object{{"place", site.place},          {"function", site.function},
+                      {"section", section.name},      {"capacity", int64_t(section.capacity)},
+                      {"line", int64_t(section.line)}, {"ways", int64_t(section.ways)}};
+  if (!site.stays.empty())
+    object["stays"] = site.stays;
+  if (!site.because.empty())
+    object["because"] = site.because;
+  return object;
+}
+
+} // namespace
+
+void Notes::look(mlir::ModuleOp program, const Numbers &numbers, const Plan &plan) {
+  accesses.clear();
+  DenseSet<unsigned> plain = numbersOf<mlir::LLVM::LoadOp, mlir::LLVM::StoreOp>(program);
+  DenseSet<unsigned> ahead = numbersOf<rmem::AheadOp>(program);
+  // In the order of the program, so that the same source makes the same notes.
+  for (unsigned number = 1; const Instruction *instruction = numbers.instruction(number); ++number) {
+    auto found = plan.accesses.find(instruction);
+    if (found == plan.accesses.end())
+      continue;
+    const Plan::Access &access = found->second;
+    accesses.push_back({placeOf(*instruction), nameOf(*instruction->getFunction()), kindOf(*instruction), access.sites,
+                        plain.contains(number), ahead.contains(number)});
+  }
+}
+
+void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, bool shared) const {
+  if (plan.sites.empty())
+    return;
+  json::Array sites, all;
+  for (const Plan::Site &site : plan.sites)
+    sites.push_back(describe(site, file.sections[site.section]));
+  // What was seen before all had to be given up is not true.
+  for (const Access &access : plan.accesses.empty() ? std::vector<Access>() : accesses) {
+    json::Object object{{"place", access.place}, {"function", access.function}, {"kind", access.kind},
+                        {"sites", json::Array(access.sites)}};
+    if (access.held)
+      object["held"] = true;
+    if (access.ahead)
+      object["ahead"] = true;
+    all.push_back(std::move(object));
+  }
+  json::Object unit{{"version", 1},
+                    {"unit", module.getSourceFileName()},
+                    {"threads", shared},
+                    {"sites", std::move(sites)},
+                    {"accesses", std::move(all)}};
+  std::string text = formatv("{0}\n", json::Value(std::move(unit)));
+  Constant *bytes = ConstantDataArray::getString(module.getContext(), text, /*AddNull=*/false);
+  auto *notes = new GlobalVariable(module, bytes->getType(), true, GlobalValue::PrivateLinkage, bytes, "farside.notes");
+  notes->setSection(part);
+  // Units follow one another without anything between them.
+  notes->setAlignment(Align(1));
+  appendToUsed(module, {notes});
+}
+
+} // namespace farside
