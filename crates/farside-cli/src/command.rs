@@ -17,8 +17,8 @@ use crate::analysis::{analyze, names, partition, path, simulate};
 use crate::options::{Given, Layer, Options, Origin, Pace};
 use crate::traces::{export, import};
 use crate::{
-    Failure, balance, bench, capture, doctor, faults, generate, limit, node, plan, record, run,
-    sizing, study, tapes, top,
+    Failure, balance, bench, capture, doctor, explain, faults, generate, limit, node, plan, record,
+    run, sizing, study, tapes, top,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -60,6 +60,9 @@ enum Verb {
     /// code. At its end a table goes to stderr.
     #[command(after_help = faults::HELP)]
     Faults(faults::FaultsArguments),
+    /// Say what the compiler made of a program: allocations in sections, accesses, and what stays and why.
+    #[command(after_help = explain::HELP)]
+    Explain(explain::ExplainArguments),
     /// Plan tapes from a trace: what to fetch and what to evict, for so much local memory.
     #[command(after_help = plan::HELP)]
     Plan(plan::PlanArguments),
@@ -438,6 +441,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Faults(arguments) => faults::faults(&arguments),
         Verb::Plan(arguments) => plan::plan(&arguments),
         Verb::Tapes(arguments) => tapes::tapes(&arguments),
+        Verb::Explain(arguments) => explain::explain(&arguments),
         Verb::Doctor(arguments) => arguments.doctor(),
         Verb::Top(arguments) => arguments.top(),
         Verb::Size(arguments) => sizing::size(arguments.pid, &arguments.slowdown, arguments.json),

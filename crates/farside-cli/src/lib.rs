@@ -7,6 +7,7 @@ pub mod bench;
 pub mod capture;
 mod command;
 pub mod doctor;
+pub mod explain;
 mod failure;
 pub mod faults;
 mod fetching;

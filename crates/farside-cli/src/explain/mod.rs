@@ -1,0 +1,183 @@
+//! `farside explain`: what the compiler made of a program's allocations (Mira, chapters 3 and 4).
+
+pub mod notes;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use comfy_table::Table;
+use comfy_table::presets::NOTHING;
+use object::{Object, ObjectSection, ReadCache};
+
+use crate::Failure;
+use crate::options::Size;
+use notes::{Access, Kind, Site, Unit};
+
+/// The part of a program that holds the notes.
+const PART: &str = ".farside.notes";
+
+pub(crate) const HELP: &str = "\
+Compile with farside-cc -fsections=FILE, and with -g for the names of lines. Lines are told by how they come to the memory:
+  by lookup    each time
+  held         a loop looks its line up once for many turns
+  held, ahead  and also sends for lines before it comes to them";
+
+/// Options of `farside explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArguments {
+    /// A program, a library, or an object file that farside-cc has made.
+    program: PathBuf,
+    /// Only what became of each allocation, without the lines that come to it.
+    #[arg(long, short, conflicts_with = "json")]
+    summary: bool,
+    /// Print an array with an object for each unit.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does what `farside explain` was asked for.
+///
+/// # Errors
+/// If the program cannot be read, or there are no notes in it.
+pub fn explain(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
+    let units = units_of(&arguments.program)?;
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&units);
+        println!("{}", text.map_err(|error| Failure::own(format!("the notes: {error}")))?);
+    } else {
+        print!("{}", text(&units, !arguments.summary));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn units_of(program: &Path) -> Result<Vec<Unit>, Failure> {
+    let name = program.display();
+    let file = File::open(program)
+        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+    let cache = ReadCache::new(file);
+    let file = object::File::parse(&cache)
+        .map_err(|error| Failure::usage(format!("{name} is no program: {error}")))?;
+    let mut units = Vec::new();
+    // An object file may have one for each unit that it was linked from.
+    for section in file.sections().filter(|section| section.name() == Ok(PART)) {
+        let damaged = |why: String| {
+            Failure::usage(format!("the compiler's notes in {name} are damaged: {why}"))
+        };
+        let bytes = section.data().map_err(|error| damaged(error.to_string()))?;
+        units.extend(notes::read(bytes).map_err(damaged)?);
+    }
+    if units.is_empty() {
+        return Err(Failure::usage(format!(
+            "{name} has no notes of the compiler; compile it with farside-cc -fsections=FILE, where the section file names \
+             allocations of it"
+        )));
+    }
+    Ok(units)
+}
+
+/// All units for people.
+fn text(units: &[Unit], lines: bool) -> String {
+    let mut text = String::new();
+    for unit in units {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let threads = if unit.threads {
+            ", several threads may use its sections, which makes each access dearer"
+        } else {
+            ""
+        };
+        let _ = writeln!(text, "{}{threads}", unit.unit);
+        for (number, site) in unit.sites.iter().enumerate() {
+            let _ = writeln!(text, "\n  {}  in {}", site.place, site.function);
+            match &site.stays {
+                Some(why) => stays(&mut text, site, why),
+                None => goes(&mut text, unit, number, site, lines),
+            }
+        }
+    }
+    text
+}
+
+fn stays(text: &mut String, site: &Site, why: &str) {
+    let place = site.because.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+    let _ = writeln!(text, "    stays in paged memory, not in the section '{}':", site.section);
+    let _ = writeln!(text, "    {why}{place}");
+}
+
+fn goes(text: &mut String, unit: &Unit, number: usize, site: &Site, lines: bool) {
+    let structure = match site.ways {
+        0 => "any line anywhere".to_owned(),
+        1 => "direct".to_owned(),
+        ways => format!("sets of {ways}"),
+    };
+    let (line, capacity) = (Size(site.line), Size(site.capacity));
+    let section = &site.section;
+    let _ = writeln!(text, "    section '{section}': {capacity} in lines of {line}, {structure}");
+    let of = |is: fn(&Access) -> bool| unit.accesses_of(number).filter(|access| is(access)).count();
+    let (all, held, ahead) = (of(is_access), of(|access| access.held), of(|access| access.ahead));
+    let _ = writeln!(
+        text,
+        "    {} converted: {} by lookup, {held} held by loops, {ahead} sent for ahead",
+        accesses(all),
+        all - held
+    );
+    if lines {
+        let _ = writeln!(text, "{}", table(unit, number));
+    }
+}
+
+fn accesses(count: usize) -> String {
+    if count == 1 { "1 access".to_owned() } else { format!("{count} accesses") }
+}
+
+/// Whether it comes to what was allocated, other than to allocate or free it.
+fn is_access(access: &Access) -> bool {
+    !matches!(access.kind, Kind::Allocation | Kind::Free)
+}
+
+/// Places in the order of lines, not of digits.
+fn order(place: &str) -> (&str, u64) {
+    place
+        .rsplit_once(':')
+        .and_then(|(file, line)| Some((file, line.parse().ok()?)))
+        .unwrap_or((place, 0))
+}
+
+/// A row for each line of the source and way in which it comes to the memory of a site.
+fn table(unit: &Unit, site: usize) -> Table {
+    let mut rows = BTreeMap::<_, BTreeMap<Kind, usize>>::new();
+    for access in unit.accesses_of(site) {
+        let how = match (access.kind, access.held, access.ahead) {
+            (Kind::Allocation | Kind::Free, ..) => "",
+            (_, false, _) => "by lookup",
+            (_, true, false) => "held",
+            (_, true, true) => "held, ahead",
+        };
+        let row = (order(&access.place), &access.place, &access.function, how);
+        *rows.entry(row).or_default().entry(access.kind).or_default() += 1;
+    }
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    for ((_, place, function, how), kinds) in rows {
+        let what: Vec<_> = kinds.into_iter().map(|(kind, count)| counted(kind, count)).collect();
+        table.add_row([&format!("    {place}"), function, &what.join(", "), how]);
+    }
+    table
+}
+
+fn counted(kind: Kind, count: usize) -> String {
+    let name = match kind {
+        Kind::Load => "load",
+        Kind::Store => "store",
+        Kind::Copy => "copy",
+        Kind::Fill => "fill",
+        Kind::Allocation => "allocation",
+        Kind::Free => "free",
+    };
+    if count == 1 { name.to_owned() } else { format!("{count} {name}s").replace("copys", "copies") }
+}
