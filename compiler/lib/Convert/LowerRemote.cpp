@@ -20,6 +20,8 @@ namespace {
 constexpr unsigned sectionBytes = 88;
 /// Lines begin at multiples of this, in sections and in local memory.
 constexpr uint64_t leastLine = 64;
+/// Of lines that are at least so long it is known which of their blocks were written.
+constexpr uint64_t leastWithBlocks = 1024;
 
 /// Makes calls of compiler/runtime/sections.c in one function.
 class Lowering {
@@ -78,17 +80,16 @@ private:
 
   void lower(rmem::LoadOp op) {
     uint64_t size = sizeOf(op.getType());
-    Value section = address(op.getSectionAttr());
-    Value at = call("farside_rt_read_" + structure(op.getSectionAttr()), pointer,
-                    {section, op.getPointer(), number(size), isWhole(op, size), room});
+    SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), number(size), isWhole(op, size), room};
+    Value at = lookup("farside_rt_read_", op.getSectionAttr(), arguments, /*written=*/false);
     rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), at, alignmentOf(op));
   }
 
   void lower(rmem::StoreOp op) {
     uint64_t size = sizeOf(op.getValue().getType());
     Value section = address(op.getSectionAttr()), bytes = number(size);
-    Value at = call("farside_rt_write_" + structure(op.getSectionAttr()), pointer,
-                    {section, op.getPointer(), bytes, isWhole(op, size), room});
+    SmallVector<Value> arguments{section, op.getPointer(), bytes, isWhole(op, size), room};
+    Value at = lookup("farside_rt_write_", op.getSectionAttr(), arguments, /*written=*/true);
     LLVM::StoreOp::create(rewriter, location, op.getValue(), at, alignmentOf(op));
     call("farside_rt_written", none, {section, op.getPointer(), bytes, at, room});
     rewriter.eraseOp(op);
@@ -147,9 +148,19 @@ private:
 
   rmem::SectionOp section(FlatSymbolRefAttr name) { return tables.lookup<rmem::SectionOp>(name.getAttr()); }
 
-  std::string structure(FlatSymbolRefAttr name) {
-    unsigned ways = section(name).getWays();
-    return ways == 0 ? "full" : ways == 1 ? "direct" : "set";
+  /// Of small sets the shape is told, so that only what it is not known of has to be looked at.
+  Value lookup(const std::string &kind, FlatSymbolRefAttr name, SmallVector<Value> &arguments, bool written) {
+    rmem::SectionOp shape = section(name);
+    if (shape.getWays() == 0)
+      return call(kind + "full", pointer, arguments);
+    if (shape.getWays() > 2)
+      return call(kind + "set", pointer, arguments);
+    uint64_t line = shape.getLine(), sets = shape.getCapacity() / line / shape.getWays();
+    for (uint32_t number : {llvm::Log2_64(line), unsigned(shape.getWays()), unsigned(llvm::isPowerOf2_64(sets))})
+      arguments.push_back(LLVM::ConstantOp::create(rewriter, location, i32, int32_t(number)));
+    if (written)
+      arguments.push_back(flag(line >= leastWithBlocks));
+    return call(kind + "known", pointer, arguments);
   }
 
   Value address(FlatSymbolRefAttr name) {

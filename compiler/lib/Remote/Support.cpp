@@ -5,6 +5,7 @@
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -46,6 +47,21 @@ void define(Module &module, GlobalVariable &declared, Constant *plain, Function 
   builder.CreateCall(module.getOrInsertFunction(openSection, type), {defined, optionsOf(module, section, shared)});
 }
 
+/// Sections are opened before the program starts, and are what they are from then on: what is looked up in them does not
+/// change by what the program does.
+void markInvariant(Module &support) {
+  MDNode *none = MDNode::get(support.getContext(), {});
+  for (Function &function : support) {
+    if (function.isDeclaration() || function.getName() == openSection || function.arg_empty())
+      continue;
+    for (Instruction &instruction : instructions(function)) {
+      auto *load = dyn_cast<LoadInst>(&instruction);
+      if (load && load->isSimple() && load->getPointerOperand()->stripInBoundsConstantOffsets() == function.getArg(0))
+        load->setMetadata(LLVMContext::MD_invariant_load, none);
+    }
+  }
+}
+
 /// Code is for the same processor as the program's, so that it can be inlined.
 void suit(Module &support, const Module &module) {
   support.setTargetTriple(module.getTargetTriple());
@@ -74,6 +90,7 @@ std::string addSupport(Module &module, const SectionFile &file, bool shared, con
   if (!support)
     return toString(support.takeError());
   suit(**support, module);
+  markInvariant(**support);
   auto *opening = Function::Create(FunctionType::get(Type::getVoidTy(module.getContext()), false),
                                    GlobalValue::InternalLinkage, "farside.open", module);
   opening->setDoesNotThrow();

@@ -5,6 +5,9 @@
 // CHECK-DAG: llvm.mlir.global external hidden @farside.section.nodes() {{.*}}: !llvm.array<88 x i8>
 rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
 rmem.section @edges capacity 65536 line 4096 ways 1 ahead 8
+rmem.section @odd capacity 640 line 64 ways 2 ahead 0
+rmem.section @wide capacity 65536 line 128 ways 4 ahead 8
+rmem.section @anywhere capacity 65536 line 128 ways 0 ahead 8
 
 // CHECK-LABEL: llvm.func @all
 llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
@@ -13,12 +16,17 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   // CHECK: %[[BLOCK:.*]] = llvm.call @farside_rt_malloc(%[[SECTION]], %arg0)
   %block = rmem.alloc @nodes, %size
   // CHECK: %[[WHOLE:.*]] = llvm.mlir.constant(1 : i32)
-  // CHECK: %[[AT:.*]] = llvm.call @farside_rt_read_set(%{{.*}}, %[[BLOCK]], %{{.*}}, %[[WHOLE]], %[[ROOM]])
+  // CHECK: %[[SHIFT:.*]] = llvm.mlir.constant(7 : i32)
+  // CHECK: %[[WAYS:.*]] = llvm.mlir.constant(2 : i32)
+  // CHECK: %[[EXACT:.*]] = llvm.mlir.constant(1 : i32)
+  // CHECK: %[[AT:.*]] = llvm.call @farside_rt_read_known(%{{.*}}, %[[BLOCK]], %{{.*}}, %[[WHOLE]], %[[ROOM]], %[[SHIFT]], %[[WAYS]], %[[EXACT]])
   // CHECK: llvm.load %[[AT]] {alignment = 4 : i64} : !llvm.ptr -> i32
   %value = rmem.load @nodes, %block align 4 : i32
   // An element that may lie across the end of a line.
   // CHECK: %[[PART:.*]] = llvm.mlir.constant(0 : i32)
-  // CHECK: %[[TO:.*]] = llvm.call @farside_rt_write_direct(%{{.*}}, %{{.*}}, %{{.*}}, %[[PART]], %[[ROOM]])
+  // CHECK: llvm.mlir.constant(12 : i32)
+  // CHECK: %[[BLOCKS:.*]] = llvm.mlir.constant(1 : i32)
+  // CHECK: %[[TO:.*]] = llvm.call @farside_rt_write_known(%{{.*}}, %[[PART]], %[[ROOM]], %{{.*}}, %[[BLOCKS]])
   // CHECK: llvm.store %arg0, %[[TO]] {alignment = 1 : i64} : i64, !llvm.ptr
   // CHECK: llvm.call @farside_rt_written(
   %other = rmem.alloc @edges, %size
@@ -37,7 +45,24 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
 llvm.func @three(%values: vector<3xf32>, %at: !llvm.ptr) {
   // CHECK: llvm.alloca %{{.*}} x !llvm.array<12 x i8>
   // CHECK: %[[BYTES:.*]] = llvm.mlir.constant(12 : i64)
-  // CHECK: llvm.call @farside_rt_write_set(%{{.*}}, %arg1, %[[BYTES]], %{{.*}}, %{{.*}})
+  // CHECK: llvm.call @farside_rt_write_known(%{{.*}}, %arg1, %[[BYTES]], %{{.*}})
   rmem.store @nodes, %values, %at align 4 : vector<3xf32>
   llvm.return
+}
+
+// Of other structures not all is known, and five sets are no power of two.
+// CHECK-LABEL: llvm.func @structures
+llvm.func @structures(%at: !llvm.ptr) -> i64 {
+  // CHECK: %[[SHIFT:.*]] = llvm.mlir.constant(6 : i32)
+  // CHECK: llvm.mlir.constant(2 : i32)
+  // CHECK: %[[EXACT:.*]] = llvm.mlir.constant(0 : i32)
+  // CHECK: llvm.call @farside_rt_read_known(%{{.*}}, %[[SHIFT]], %{{.*}}, %[[EXACT]])
+  %odd = rmem.load @odd, %at align 8 : i64
+  // CHECK: llvm.call @farside_rt_read_set(
+  %wide = rmem.load @wide, %at align 8 : i64
+  // CHECK: llvm.call @farside_rt_read_full(
+  %anywhere = rmem.load @anywhere, %at align 8 : i64
+  %some = llvm.add %odd, %wide : i64
+  %all = llvm.add %some, %anywhere : i64
+  llvm.return %all : i64
 }
