@@ -25,6 +25,8 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   // An element that may lie across the end of a line.
   // CHECK: %[[PART:.*]] = llvm.mlir.constant(0 : i32)
   // CHECK: llvm.mlir.constant(12 : i32)
+  // CHECK: llvm.mlir.constant(1 : i32)
+  // CHECK: llvm.mlir.constant(1 : i32)
   // CHECK: %[[BLOCKS:.*]] = llvm.mlir.constant(1 : i32)
   // CHECK: %[[TO:.*]] = llvm.call @farside_rt_write_known(%{{.*}}, %[[PART]], %[[ROOM]], %{{.*}}, %[[BLOCKS]])
   // CHECK: llvm.store %arg0, %[[TO]] {alignment = 1 : i64} : i64, !llvm.ptr
