@@ -137,6 +137,13 @@ PART void *in_slot_known(const struct farside_section *section, int64_t slot, ui
     return section->data + ((uint64_t)slot << shift) + (pointer & (((uint64_t)1 << shift) - 1));
 }
 
+PART void mark_known(const struct farside_section *section, int64_t slot, void *address, size_t size, int blocks) {
+    if (blocks)
+        farside_note_written(section, address, size);
+    else if (__builtin_expect(!(section->states[slot] & FARSIDE_DIRTY_), 0))
+        section->states[slot] |= FARSIDE_DIRTY_;
+}
+
 SLOW void *farside_rt_miss(const void *pointer) { return farside_missed_(number(pointer)); }
 
 SLOW void *farside_rt_miss_mut(const struct farside_section *section, const void *pointer, size_t size) {
@@ -165,12 +172,41 @@ PART void *farside_rt_write_known(const struct farside_section *section, void *p
     slot = slot_known(section, number(pointer), shift, ways, exact);
     if (__builtin_expect(slot < 0, 0)) return farside_rt_miss_mut(section, pointer, size);
     address = in_slot_known(section, slot, number(pointer), shift);
-    if (blocks)
-        farside_note_written(section, address, size);
-    else if (__builtin_expect(!(section->states[slot] & FARSIDE_DIRTY_), 0))
-        section->states[slot] |= FARSIDE_DIRTY_;
+    mark_known(section, slot, address, size, blocks);
     return address;
 }
+
+/*
+ * The address of bytes if they are here, in one line that nobody else uses; else null. `written`: they will be, and it is
+ * taken note of.
+ */
+PART void *farside_rt_here_known(const struct farside_section *section, void *pointer, size_t size, int written,
+                                 uint32_t shift, uint32_t ways, int exact, int blocks) {
+    const int64_t slot = slot_known(section, number(pointer), shift, ways, exact);
+    void *address;
+    if (__builtin_expect(slot < 0, 0)) return number(pointer) >> FARSIDE_ID_SHIFT_ ? 0 : pointer;
+    if (__builtin_expect(section->shared || is_split_known(number(pointer), size, shift), 0)) return 0;
+    address = in_slot_known(section, slot, number(pointer), shift);
+    if (written) mark_known(section, slot, address, size, blocks);
+    return address;
+}
+
+#define HERE(structure)                                                                                                \
+    PART void *farside_rt_here_##structure(const struct farside_section *section, void *pointer, size_t size,          \
+                                           int written) {                                                              \
+        int64_t slot;                                                                                                  \
+        void *address;                                                                                                 \
+        if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return pointer;                                                   \
+        if (section->shared || farside_is_split(section, number(pointer), size)) return 0;                             \
+        slot = farside_slot_##structure##_(section, farside_line_(section, number(pointer)));                          \
+        if (slot < 0) return 0;                                                                                        \
+        address = farside_in_slot_(section, slot, number(pointer));                                                    \
+        if (written) farside_note_written(section, address, size);                                                     \
+        return address;                                                                                                \
+    }
+
+HERE(set)
+HERE(full)
 
 PART void farside_rt_written(const struct farside_section *section, void *pointer, size_t size, const void *address,
                              const void *copy) {

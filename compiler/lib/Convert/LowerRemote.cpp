@@ -43,7 +43,7 @@ public:
       location = op->getLoc();
       llvm::TypeSwitch<Operation *>(op)
           .Case<rmem::AllocOp, rmem::AllocZeroedOp, rmem::ReallocOp, rmem::ReleaseOp, rmem::LoadOp, rmem::StoreOp,
-                rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::AheadOp>(
+                rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::HereOp, rmem::AheadOp>(
               [&](auto each) { lower(each); });
     }
   }
@@ -119,6 +119,12 @@ private:
   }
 
   void lower(rmem::LetGoOp op) { replace(op, "farside_rt_let_go", {address(op.getSectionAttr()), op.getAddress()}); }
+
+  void lower(rmem::HereOp op) {
+    SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), number(op.getSize()),
+                                 flag(op.getWritten())};
+    rewriter.replaceOp(op, lookup("farside_rt_here_", op.getSectionAttr(), arguments, /*written=*/true));
+  }
 
   void lower(rmem::AheadOp op) {
     Value start = LLVM::ZExtOp::create(rewriter, location, i32, op.getStart());

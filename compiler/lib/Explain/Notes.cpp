@@ -76,8 +76,15 @@ void Notes::look(mlir::ModuleOp program, const Numbers &numbers, const Plan &pla
       continue;
     const Plan::Access &access = found->second;
     accesses.push_back({placeOf(*instruction), nameOf(*instruction->getFunction()), kindOf(*instruction), access.sites,
-                        plain.contains(number), ahead.contains(number)});
+                        number, plain.contains(number), ahead.contains(number)});
   }
+}
+
+void Notes::lookAtShared(mlir::ModuleOp program) {
+  DenseSet<unsigned> plain = numbersOf<mlir::LLVM::LoadOp, mlir::LLVM::StoreOp>(program);
+  DenseSet<unsigned> lookups = numbersOf<rmem::HereOp>(program);
+  for (Access &access : accesses)
+    access.shared = !access.held && plain.contains(access.number) && !lookups.contains(access.number);
 }
 
 void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, bool shared) const {
@@ -94,6 +101,8 @@ void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, boo
       object["held"] = true;
     if (access.ahead)
       object["ahead"] = true;
+    if (access.shared)
+      object["shared"] = true;
     all.push_back(std::move(object));
   }
   json::Object unit{{"version", 1},

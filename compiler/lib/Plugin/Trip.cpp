@@ -153,6 +153,9 @@ bool Trip::convert(mlir::ModuleOp program, const Numbers &numbers, Trouble &trou
   if (!runPasses(program, farside::conversion, trouble))
     return false;
   notes.look(program, numbers, plan);
+  if (!runPasses(program, farside::sharing, trouble))
+    return false;
+  notes.lookAtShared(program);
   return runPasses(program, farside::lowering, trouble);
 }
 

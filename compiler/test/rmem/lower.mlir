@@ -68,3 +68,17 @@ llvm.func @structures(%at: !llvm.ptr) -> i64 {
   %all = llvm.add %some, %anywhere : i64
   llvm.return %all : i64
 }
+
+// What is here is found without anything being fetched.
+// CHECK-LABEL: llvm.func @here
+llvm.func @here(%at: !llvm.ptr) -> !llvm.ptr {
+  // CHECK: %[[SIZE:.*]] = llvm.mlir.constant(16 : i64)
+  // CHECK: %[[WRITTEN:.*]] = llvm.mlir.constant(1 : i32)
+  // CHECK: llvm.call @farside_rt_here_known(%{{.*}}, %arg0, %[[SIZE]], %[[WRITTEN]],
+  %line = rmem.here @nodes, %at size 16 written
+  // CHECK: llvm.call @farside_rt_here_set(
+  %wide = rmem.here @wide, %at size 16
+  // CHECK: llvm.call @farside_rt_here_full(
+  %anywhere = rmem.here @anywhere, %at size 16
+  llvm.return %line : !llvm.ptr
+}

@@ -18,6 +18,7 @@ const UNIT: &str = concat!(
     r#"{"place":"graph.c:100","function":"walk","kind":"load","sites":[0],"held":true,"ahead":true},"#,
     r#"{"place":"graph.c:20","function":"walk","kind":"load","sites":[0]},"#,
     r#"{"place":"graph.c:20","function":"walk","kind":"load","sites":[0]},"#,
+    r#"{"place":"graph.c:20","function":"walk","kind":"store","sites":[0],"shared":true},"#,
     r#"{"place":"graph.c:54","function":"main","kind":"free","sites":[0]}]}"#,
     "\n"
 );
@@ -71,7 +72,8 @@ fn allocations_are_told_with_the_lines_that_come_to_them() {
     );
     assert!(
         lines.contains(
-            &"3 accesses converted: 2 by lookup, 1 held by loops, 1 sent for ahead".to_owned()
+            &"4 accesses converted: 2 by lookup, 1 shared, 1 held by loops, 1 sent for ahead"
+                .to_owned()
         ),
         "{text}"
     );
@@ -81,6 +83,7 @@ fn allocations_are_told_with_the_lines_that_come_to_them() {
     };
     let order = [
         at("graph.c:20 walk 2 loads by lookup"),
+        at("graph.c:20 walk store shared"),
         at("graph.c:54 main free"),
         at("graph.c:100 walk load held, ahead"),
     ];

@@ -26,6 +26,18 @@ def HoldLines : Pass<"farside-hold-lines", "mlir::ModuleOp"> {
   let statistics = [Statistic<"held", "loops-held", "Loops that hold lines">];
 }
 
+def ShareLookups : Pass<"farside-share-lookups", "mlir::ModuleOp"> {
+  let summary = "Look a line up once for what is accessed close together";
+  let description = [{
+    Loads and stores that follow one another, with nothing between them that could send a line away, and of which several
+    are a constant distance from the same pointer, become two: if all of their lines are here, plain loads and stores; else
+    the lookups that they were. Only of functions whose control flow is structured.
+  }];
+  let dependentDialects = ["::farside::rmem::RmemDialect", "mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect",
+                           "mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"shared", "stretches-shared", "Stretches that share lookups">];
+}
+
 def LowerRemote : Pass<"farside-lower-remote", "mlir::ModuleOp"> {
   let summary = "Turn operations of rmem into calls of what compiled programs bring along";
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];

@@ -21,6 +21,8 @@ class Notes {
 public:
   /// Looks at a program in which loops hold lines, and that is not lowered yet.
   void look(mlir::ModuleOp program, const Numbers &numbers, const Plan &plan);
+  /// Looks at it again when lookups are shared.
+  void lookAtShared(mlir::ModuleOp program);
 
   /// Adds them to a module. Nothing is added where no site is.
   void addTo(llvm::Module &module, const SectionFile &file, const Plan &plan, bool shared) const;
@@ -31,8 +33,12 @@ private:
     std::string place, function;
     llvm::StringRef kind;
     llvm::SmallVector<unsigned> sites;
+    /// Its instruction.
+    unsigned number;
     /// Whether a loop looks its line up for many turns at once, and whether lines are sent for before that.
     bool held = false, ahead = false;
+    /// Whether it is spared its lookup by one of another access.
+    bool shared = false;
   };
 
   std::vector<Access> accesses;

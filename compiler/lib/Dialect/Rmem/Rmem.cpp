@@ -88,6 +88,7 @@ IN_SECTION(TurnsOp)
 IN_SECTION(HoldOp)
 IN_SECTION(LetGoOp)
 IN_SECTION(AheadOp)
+IN_SECTION(HereOp)
 #undef IN_SECTION
 
 } // namespace farside::rmem

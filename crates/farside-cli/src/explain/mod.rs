@@ -23,6 +23,7 @@ const PART: &str = ".farside.notes";
 pub(crate) const HELP: &str = "\
 Compile with farside-cc -fsections=FILE, and with -g for the names of lines. Lines are told by how they come to the memory:
   by lookup    each time
+  shared       by the lookup of one close to it
   held         a loop looks its line up once for many turns
   held, ahead  and also sends for lines before it comes to them";
 
@@ -120,11 +121,12 @@ fn goes(text: &mut String, unit: &Unit, number: usize, site: &Site, lines: bool)
     let _ = writeln!(text, "    section '{section}': {capacity} in lines of {line}, {structure}");
     let of = |is: fn(&Access) -> bool| unit.accesses_of(number).filter(|access| is(access)).count();
     let (all, held, ahead) = (of(is_access), of(|access| access.held), of(|access| access.ahead));
+    let shared = of(|access| is_access(access) && !access.held && access.shared);
     let _ = writeln!(
         text,
-        "    {} converted: {} by lookup, {held} held by loops, {ahead} sent for ahead",
+        "    {} converted: {} by lookup, {shared} shared, {held} held by loops, {ahead} sent for ahead",
         accesses(all),
-        all - held
+        all - held - shared
     );
     if lines {
         let _ = writeln!(text, "{}", table(unit, number));
@@ -154,6 +156,7 @@ fn table(unit: &Unit, site: usize) -> Table {
     for access in unit.accesses_of(site) {
         let how = match (access.kind, access.held, access.ahead) {
             (Kind::Allocation | Kind::Free, ..) => "",
+            (_, false, _) if access.shared => "shared",
             (_, false, _) => "by lookup",
             (_, true, false) => "held",
             (_, true, true) => "held, ahead",

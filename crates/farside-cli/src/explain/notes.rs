@@ -80,6 +80,9 @@ pub struct Access {
     /// Whether its lines are sent for before the loop comes to them.
     #[serde(default, skip_serializing_if = "is_not")]
     pub ahead: bool,
+    /// Whether one close to it looks their line up for both.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub shared: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]

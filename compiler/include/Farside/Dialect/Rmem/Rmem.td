@@ -151,6 +151,18 @@ def Rmem_LetGoOp : Rmem_InSection<"let_go"> {
   let assemblyFormat = "$section `,` $address attr-dict";
 }
 
+def Rmem_HereOp : Rmem_InSection<"here"> {
+  let summary = "The address of bytes, if they are here";
+  let description = [{
+    It is in local memory, and good until the next operation of a section or call. It is null if the bytes are not here, or
+    lie across the end of a line, or if other threads use the section; nothing is fetched. If they are to be `written`, that
+    is taken note of.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer, I64Attr:$size, UnitAttr:$written);
+  let results = (outs Rmem_Pointer:$address);
+  let assemblyFormat = "$section `,` $pointer `size` $size (`written` $written^)? attr-dict";
+}
+
 def Rmem_AheadOp : Rmem_InSection<"ahead"> {
   let summary = "Send for the lines that a loop comes to";
   let description = [{
