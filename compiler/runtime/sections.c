@@ -26,9 +26,18 @@ CALL void farside_rt_open(struct farside_section *section, const struct farside_
 static void *number_at(uint64_t pointer) { return (void *)(uintptr_t)pointer; }
 static uint64_t number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
 
+/*
+ * A block that is longer than a line begins with one, so that its elements, if their size is a power of two, do not lie
+ * across two.
+ */
+static farside_ptr allocate(struct farside_section *section, size_t size) {
+    const size_t line = (size_t)1 << section->shift, most = (size_t)64 << 10;
+    return farside_section_alloc(section, size ? size : 1, size <= line ? 0 : line < most ? line : most);
+}
+
 /* Allocations. Where the section has no room, the program's memory does. */
 CALL void *farside_rt_malloc(struct farside_section *section, size_t size) {
-    farside_ptr block = section->id ? farside_section_alloc(section, size ? size : 1, 0) : 0;
+    farside_ptr block = section->id ? allocate(section, size) : 0;
     return block ? number_at(block) : malloc(size);
 }
 
@@ -36,7 +45,7 @@ CALL void *farside_rt_calloc(struct farside_section *section, size_t count, size
     size_t size;
     farside_ptr block;
     if (!section->id || __builtin_mul_overflow(count, each, &size)) return calloc(count, each);
-    block = farside_section_alloc(section, size ? size : 1, 0);
+    block = allocate(section, size);
     if (!block) return calloc(count, each);
     farside_fill(section, block, 0, size);
     return number_at(block);
@@ -56,7 +65,7 @@ CALL void *farside_rt_realloc(struct farside_section *section, void *pointer, si
     if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return realloc(pointer, size);
     had = farside_section_size(number(pointer));
     if (size <= had && size > had / 2) return pointer;
-    block = farside_section_alloc(section, size ? size : 1, 0);
+    block = allocate(section, size);
     if (!block) return size <= had ? pointer : 0;
     {
         unsigned char some[1024];
@@ -144,10 +153,35 @@ PART void mark_known(const struct farside_section *section, int64_t slot, void *
         section->states[slot] |= FARSIDE_DIRTY_;
 }
 
-SLOW void *farside_rt_miss(const void *pointer) { return farside_missed_(number(pointer)); }
+/*
+ * How lately something was missing, in the part of a section that nobody else uses: set by what was, and halved each time
+ * that a loop asks. It does change, unlike the rest.
+ */
+static volatile uint32_t *missing(const struct farside_section *section) {
+    return (volatile uint32_t *)&section->unused_;
+}
+
+/* Loops are told so for ten times more. */
+#define MISSED_ 1024u
+
+PART uint32_t farside_rt_misses(const struct farside_section *section) {
+    volatile uint32_t *place = missing(section);
+    const uint32_t lately = *place;
+    if (lately) *place = lately / 2;
+    return lately != 0;
+}
+
+static void *missed(const struct farside_section *section, const void *pointer) {
+    if (number(pointer) >> FARSIDE_ID_SHIFT_) *missing(section) = MISSED_;
+    return farside_missed_(number(pointer));
+}
+
+SLOW void *farside_rt_miss(const struct farside_section *section, const void *pointer) {
+    return missed(section, pointer);
+}
 
 SLOW void *farside_rt_miss_mut(const struct farside_section *section, const void *pointer, size_t size) {
-    void *address = farside_missed_(number(pointer));
+    void *address = missed(section, pointer);
     farside_note_written(section, address, size);
     return address;
 }
@@ -160,7 +194,7 @@ PART const void *farside_rt_read_known(const struct farside_section *section, co
         return copy;
     }
     slot = slot_known(section, number(pointer), shift, ways, exact);
-    if (__builtin_expect(slot < 0, 0)) return farside_rt_miss(pointer);
+    if (__builtin_expect(slot < 0, 0)) return farside_rt_miss(section, pointer);
     return in_slot_known(section, slot, number(pointer), shift);
 }
 
@@ -175,6 +209,27 @@ PART void *farside_rt_write_known(const struct farside_section *section, void *p
     mark_known(section, slot, address, size, blocks);
     return address;
 }
+
+/* Sends for the line of a pointer. That it is followed is only likely: it may be null, freed, or what memory held before. */
+SLOW void farside_rt_send_for(const struct farside_section *section, const void *pointer) {
+    if (number(pointer) >> FARSIDE_ID_SHIFT_ != section->id || !section->id) return;
+    *missing(section) = MISSED_;
+    farside_section_do_(number(pointer), 1, FARSIDE_DO_WANT_);
+}
+
+PART void farside_rt_want_known(const struct farside_section *section, const void *pointer, uint32_t shift,
+                                uint32_t ways, int exact) {
+    if (slot_known(section, number(pointer), shift, ways, exact) < 0) farside_rt_send_for(section, pointer);
+}
+
+#define WANT(structure)                                                                                                \
+    PART void farside_rt_want_##structure(const struct farside_section *section, const void *pointer) {                \
+        if (section->id && farside_slot_(section, farside_line_(section, number(pointer))) < 0)                        \
+            farside_rt_send_for(section, pointer);                                                                     \
+    }
+
+WANT(set)
+WANT(full)
 
 /*
  * The address of bytes if they are here, in one line that nobody else uses; else null. `written`: they will be, and it is

@@ -121,6 +121,7 @@ struct farside_field {
 #define FARSIDE_DO_FETCH_ 1
 #define FARSIDE_DO_FLUSH_ 2
 #define FARSIDE_DO_SOON_ 3
+#define FARSIDE_DO_WANT_ 4
 
 #ifdef __cplusplus
 extern "C" {

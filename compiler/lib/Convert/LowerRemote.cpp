@@ -43,7 +43,7 @@ public:
       location = op->getLoc();
       llvm::TypeSwitch<Operation *>(op)
           .Case<rmem::AllocOp, rmem::AllocZeroedOp, rmem::ReallocOp, rmem::ReleaseOp, rmem::LoadOp, rmem::StoreOp,
-                rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::HereOp, rmem::AheadOp>(
+                rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::WantOp, rmem::MissesOp, rmem::HereOp, rmem::AheadOp>(
               [&](auto each) { lower(each); });
     }
   }
@@ -120,6 +120,17 @@ private:
 
   void lower(rmem::LetGoOp op) { replace(op, "farside_rt_let_go", {address(op.getSectionAttr()), op.getAddress()}); }
 
+  void lower(rmem::WantOp op) {
+    SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer()};
+    lookup("farside_rt_want_", op.getSectionAttr(), arguments, /*written=*/false, none);
+    rewriter.eraseOp(op);
+  }
+
+  void lower(rmem::MissesOp op) {
+    Value misses = call("farside_rt_misses", i32, {address(op.getSectionAttr())});
+    rewriter.replaceOpWithNewOp<LLVM::TruncOp>(op, rewriter.getI1Type(), misses);
+  }
+
   void lower(rmem::HereOp op) {
     SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), number(op.getSize()),
                                  flag(op.getWritten())};
@@ -155,18 +166,20 @@ private:
   rmem::SectionOp section(FlatSymbolRefAttr name) { return tables.lookup<rmem::SectionOp>(name.getAttr()); }
 
   /// Of small sets the shape is told, so that only what it is not known of has to be looked at.
-  Value lookup(const std::string &kind, FlatSymbolRefAttr name, SmallVector<Value> &arguments, bool written) {
+  Value lookup(const std::string &kind, FlatSymbolRefAttr name, SmallVector<Value> &arguments, bool written,
+               Type result = {}) {
     rmem::SectionOp shape = section(name);
+    result = result ? result : pointer;
     if (shape.getWays() == 0)
-      return call(kind + "full", pointer, arguments);
+      return call(kind + "full", result, arguments);
     if (shape.getWays() > 2)
-      return call(kind + "set", pointer, arguments);
+      return call(kind + "set", result, arguments);
     uint64_t line = shape.getLine(), sets = shape.getCapacity() / line / shape.getWays();
     for (uint32_t number : {llvm::Log2_64(line), unsigned(shape.getWays()), unsigned(llvm::isPowerOf2_64(sets))})
       arguments.push_back(LLVM::ConstantOp::create(rewriter, location, i32, int32_t(number)));
     if (written)
       arguments.push_back(flag(line >= leastWithBlocks));
-    return call(kind + "known", pointer, arguments);
+    return call(kind + "known", result, arguments);
   }
 
   Value address(FlatSymbolRefAttr name) {

@@ -1,5 +1,6 @@
 #include "Farside/Remote/Plan.h"
 
+#include "Sites.h"
 #include "llvm/IR/AttributeMask.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -61,7 +62,8 @@ void forgetUntrue(Module &module, const Plan &plan) {
         for (unsigned i = 0; i < call->arg_size(); ++i)
           call->removeParamAttr(i, Attribute::NonNull);
       if (plan.accesses.contains(&instruction))
-        instruction.dropUnknownNonDebugMetadata();
+        // What is a site stays one: planning may begin anew.
+        instruction.dropUnknownNonDebugMetadata({module.getMDKindID(siteMetadata)});
     }
   }
 }

@@ -16,8 +16,6 @@ using namespace llvm;
 namespace farside {
 namespace {
 
-constexpr StringLiteral siteMetadata = "farside.site";
-
 /// Whether a path is, or ends in, what a section file calls it.
 bool isNamed(StringRef path, StringRef name) {
   return path == name || (path.ends_with(name) && path.drop_back(name.size()).ends_with("/"));

@@ -2,8 +2,12 @@
 #define FARSIDE_LIB_REMOTE_SITES_H
 
 #include "Farside/Remote/Plan.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace farside {
+
+/// What `markSites` marks calls with.
+inline constexpr llvm::StringLiteral siteMetadata = "farside.site";
 
 /// The calls that `markSites` marked and that are left.
 llvm::SmallVector<Plan::Site> markedSites(llvm::Module &module);

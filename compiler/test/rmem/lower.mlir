@@ -82,3 +82,17 @@ llvm.func @here(%at: !llvm.ptr) -> !llvm.ptr {
   %anywhere = rmem.here @anywhere, %at size 16
   llvm.return %line : !llvm.ptr
 }
+
+// CHECK-LABEL: llvm.func @soon
+llvm.func @soon(%at: !llvm.ptr) -> i1 {
+  // CHECK: %[[MISSES:.*]] = llvm.call @farside_rt_misses(
+  // CHECK: llvm.trunc %[[MISSES]] : i32 to i1
+  %misses = rmem.misses @nodes
+  // CHECK: llvm.call @farside_rt_want_known(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %{{.*}})
+  rmem.want @nodes, %at
+  // CHECK: llvm.call @farside_rt_want_set(%{{.*}}, %arg0)
+  rmem.want @wide, %at
+  // CHECK: llvm.call @farside_rt_want_full(%{{.*}}, %arg0)
+  rmem.want @anywhere, %at
+  llvm.return %misses : i1
+}

@@ -37,6 +37,7 @@ const MOST_FIELDS: usize = 64;
 const FETCH: c_int = 1;
 const FLUSH: c_int = 2;
 const SOON: c_int = 3;
+const WANT: c_int = 4;
 
 /// A section's name, where looking at it fetches nothing.
 struct Name {
@@ -183,6 +184,7 @@ pub extern "C" fn farside_section_do_(pointer: u64, size: usize, what: c_int) {
             FETCH => section.fetch(ptr, size),
             FLUSH => section.flush(ptr, size),
             SOON => section.evict_soon(ptr, size),
+            WANT => section.want(ptr),
             _ => Ok(()),
         };
         done.unwrap_or_else(|error| give_up(&error));

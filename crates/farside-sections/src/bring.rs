@@ -58,6 +58,17 @@ impl Section {
         Ok(())
     }
 
+    /// Asks for the line of a pointer, which may be one that nobody follows: outside of the section nothing is done.
+    ///
+    /// # Errors
+    /// If the far store fails.
+    pub fn want(&self, ptr: RemotePtr) -> Result<(), SectionError> {
+        match self.line_of(ptr) {
+            Ok(line) => self.fetch_ahead(line),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// The lines of a range, which is cut at the end of the section.
     pub(crate) fn lines_of(
         &self,

@@ -151,6 +151,22 @@ def Rmem_LetGoOp : Rmem_InSection<"let_go"> {
   let assemblyFormat = "$section `,` $address attr-dict";
 }
 
+def Rmem_WantOp : Rmem_InSection<"want"> {
+  let summary = "Send for what will be used soon, if it is not here";
+  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer);
+  let assemblyFormat = "$section `,` $pointer attr-dict";
+}
+
+def Rmem_MissesOp : Rmem_InSection<"misses"> {
+  let summary = "Whether it is worth sending for what will be used soon";
+  let description = [{
+    It is if lately something was missing that was used, or that was sent for by `rmem.want`. To be asked once in a while.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section);
+  let results = (outs I1:$misses);
+  let assemblyFormat = "$section attr-dict";
+}
+
 def Rmem_HereOp : Rmem_InSection<"here"> {
   let summary = "The address of bytes, if they are here";
   let description = [{
