@@ -1,3 +1,4 @@
+#include "Bytes.h"
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
 #include "Farside/Import/Numbers.h"
@@ -27,14 +28,28 @@ constexpr size_t mostStreams = 8;
 constexpr int64_t turnsAhead = 32;
 constexpr int64_t partOfSection = 8;
 
-/// What a loop accesses in each turn, always the same distance on.
+/// What a loop accesses in each turn, always the same distance on: bytes from `low` to `high` behind a pointer.
 struct Stream {
-  Value pointer;
+  struct Access {
+    Operation *op;
+    int64_t offset;
+  };
+
+  Value base;
   FlatSymbolRefAttr section;
-  int64_t size = 0;
+  int64_t low = 0, high = 0;
   int64_t stride = 0;
   bool written = false;
-  SmallVector<Operation *> accesses;
+  SmallVector<Access> accesses;
+
+  int64_t size() const { return high - low; }
+  /// That of all accesses, the first one's before others.
+  Location location() const {
+    SmallVector<Location> each;
+    for (const Access &access : accesses)
+      each.push_back(access.op->getLoc());
+    return FusedLoc::get(section.getContext(), each);
+  }
 };
 
 bool isConstant(Value value, uint64_t wanted) {
@@ -189,14 +204,18 @@ private:
     // A line has to last for some turns.
     if (!stride || *stride == 0 || *stride > line / 4 || *stride < -line / 4 || size > line)
       return;
-    for (Stream &stream : streams)
-      if (stream.pointer == pointer && stream.section == section) {
-        stream.size = std::max(stream.size, size);
-        stream.written |= written;
-        stream.accesses.push_back(access);
-        return;
-      }
-    streams.push_back({pointer, section, size, *stride, written, {access}});
+    auto [base, offset] = baseOf(pointer);
+    for (Stream &stream : streams) {
+      int64_t low = std::min(stream.low, offset), high = std::max(stream.high, offset + size);
+      if (stream.base != base || stream.section != section || stream.stride != *stride || high - low > line)
+        continue;
+      stream.low = low;
+      stream.high = high;
+      stream.written |= written;
+      stream.accesses.push_back({access, offset});
+      return;
+    }
+    streams.push_back({base, section, offset, offset + size, *stride, written, {{access, offset}}});
   }
 
   Value number(int64_t value) { return arith::ConstantOp::create(builder, location, builder.getI64IntegerAttr(value)); }
@@ -246,18 +265,18 @@ private:
     Value turns = rest;
     SmallVector<Value> pointers, lines;
     for (const Stream &stream : streams) {
-      pointers.push_back(copyFor(stream.pointer, at, copies));
-      Value last = rmem::TurnsOp::create(builder, location, builder.getI64Type(), stream.section.getValue(), pointers.back(), stream.size,
-                                         stream.stride);
+      pointers.push_back(moved(builder, location, copyFor(stream.base, at, copies), stream.low));
+      Value last = rmem::TurnsOp::create(builder, location, builder.getI64Type(), stream.section.getValue(),
+                                         pointers.back(), stream.size(), stream.stride);
       turns = arith::MinUIOp::create(builder, location, turns, last);
       if (tables.lookup<rmem::SectionOp>(stream.section.getAttr()).getAhead())
-        rmem::AheadOp::create(builder, stream.accesses.front()->getLoc(), stream.section.getValue(), pointers.back(), rest, start, stream.size,
-                              stream.stride);
+        rmem::AheadOp::create(builder, stream.location(), stream.section.getValue(), pointers.back(), rest, start,
+                              stream.size(), stream.stride);
     }
     Value held = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
     for (auto [stream, pointer] : llvm::zip(streams, pointers)) {
-      Value line = rmem::HoldOp::create(builder, location, pointer.getType(), stream.section.getValue(), pointer, turns, stream.size, stream.stride,
-                                        stream.written);
+      Value line = rmem::HoldOp::create(builder, location, pointer.getType(), stream.section.getValue(), pointer, turns,
+                                        stream.size(), stream.stride, stream.written);
       Value none = LLVM::ZeroOp::create(builder, location, line.getType());
       Value isHeld = LLVM::ICmpOp::create(builder, location, LLVM::ICmpPredicate::ne, line, none);
       held = arith::AndIOp::create(builder, location, held, isHeld);
@@ -307,7 +326,7 @@ private:
   /// A pointer that is loaded from a line that is held, and leads to another section in the same turn.
   struct Lead {
     Value line;
-    int64_t stride;
+    int64_t offset, stride;
     Type type;
     FlatSymbolRefAttr section;
     Value isWorthwhile;
@@ -339,16 +358,15 @@ private:
   SmallVector<Lead> findLeads(ArrayRef<Value> lines) {
     SmallVector<Lead> leads;
     for (auto [stream, line] : llvm::zip(streams, lines))
-      for (Operation *access : stream.accesses) {
+      for (auto [access, offset] : stream.accesses) {
         auto load = dyn_cast<rmem::LoadOp>(access);
         if (!load || !isa<LLVM::LLVMPointerType>(load.getType()))
           continue;
         FlatSymbolRefAttr section = leadsTo(load.getValue());
         if (int64_t ahead = section ? aheadIn(section) : 0) {
           Value misses = rmem::MissesOp::create(builder, access->getLoc(), builder.getI1Type(), section.getValue());
-          leads.push_back({line, stream.stride, load.getType(), section, misses, ahead});
+          leads.push_back({line, offset - stream.low, stream.stride, load.getType(), section, misses, ahead});
         }
-        break;
       }
     return leads;
   }
@@ -359,8 +377,8 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     startIn(when.thenBlock());
     Value way = arith::MulIOp::create(builder, location, turn, number(lead.stride));
-    Value at = LLVM::GEPOp::create(builder, location, lead.line.getType(), builder.getI8Type(), lead.line,
-                                   ValueRange{way});
+    Value at = LLVM::GEPOp::create(builder, location, lead.line.getType(), builder.getI8Type(),
+                                   moved(builder, location, lead.line, lead.offset), ValueRange{way});
     Value pointer = LLVM::LoadOp::create(builder, location, lead.type, at, /*alignment=*/1);
     rmem::WantOp::create(builder, location, lead.section.getValue(), pointer);
     finish(when.thenBlock(), {});
@@ -403,8 +421,8 @@ private:
     for (auto [stream, line] : llvm::zip(streams, lines)) {
       Value way = arith::MulIOp::create(builder, location, inner.getInductionVar(), number(stream.stride));
       Value address = LLVM::GEPOp::create(builder, location, line.getType(), builder.getI8Type(), line, ValueRange{way});
-      for (Operation *access : stream.accesses)
-        addresses[access] = address;
+      for (auto [access, offset] : stream.accesses)
+        addresses[access] = moved(builder, location, address, offset - stream.low);
     }
     for (Operation &op : loop.getBody()->without_terminator()) {
       Value address = addresses.lookup(&op);

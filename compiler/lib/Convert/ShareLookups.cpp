@@ -1,3 +1,4 @@
+#include "Bytes.h"
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
 #include "Farside/Import/Numbers.h"
@@ -55,20 +56,6 @@ struct Group {
     written |= access.written;
   }
 };
-
-/// Goes on over bytes to where a pointer comes from.
-std::pair<Value, int64_t> baseOf(Value pointer) {
-  int64_t offset = 0;
-  while (auto element = pointer.getDefiningOp<LLVM::GEPOp>()) {
-    if (!element.getElemType().isInteger(8) || element.getIndices().size() != 1)
-      break;
-    auto index = dyn_cast<IntegerAttr>(element.getIndices()[0]);
-    if (!index || __builtin_add_overflow(offset, index.getInt(), &offset))
-      break;
-    pointer = element.getBase();
-  }
-  return {pointer, offset};
-}
 
 /// What follows one another in a block, and can be done with plain accesses if all its lines are here: nothing in it
 /// can send one away.
@@ -165,13 +152,6 @@ private:
             }))
           used.push_back(result);
     return used;
-  }
-
-  static Value moved(OpBuilder &builder, Location location, Value pointer, int64_t by) {
-    if (by == 0)
-      return pointer;
-    Value bytes = LLVM::ConstantOp::create(builder, location, builder.getI64Type(), by);
-    return LLVM::GEPOp::create(builder, location, pointer.getType(), builder.getI8Type(), pointer, ValueRange{bytes});
   }
 
   /// Does all of it, with plain accesses if the addresses of its lines are given.

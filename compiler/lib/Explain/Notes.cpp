@@ -1,7 +1,6 @@
 #include "Farside/Explain/Notes.h"
 
 #include "Farside/Dialect/Rmem/Rmem.h"
-#include "Farside/Import/Listening.h"
 #include "Farside/Import/Numbers.h"
 #include "Farside/Remote/HeapCall.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -42,12 +41,16 @@ std::string nameOf(const Function &function) {
   return (place ? place->getName() : function.getName()).str();
 }
 
-/// Of every instruction that an operation of a kind was made of, its number.
+/// Of every instruction that an operation of a kind was made of, or for, its number.
 template <typename... Kinds> DenseSet<unsigned> numbersOf(mlir::ModuleOp program) {
   DenseSet<unsigned> found;
   program.walk([&](mlir::Operation *op) {
     if (mlir::isa<Kinds...>(op))
-      found.insert(numberAt(op->getLoc()));
+      op->getLoc()->walk([&](mlir::Location part) {
+        if (auto line = mlir::dyn_cast<mlir::FileLineColLoc>(part))
+          found.insert(line.getLine());
+        return mlir::WalkResult::advance();
+      });
   });
   return found;
 }

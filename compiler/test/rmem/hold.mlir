@@ -143,3 +143,32 @@ llvm.func @lead_to_small(%array: !llvm.ptr, %count: i64) -> i64 {
 ^end:
   llvm.return %more_sum : i64
 }
+
+// Fields of the same records are held together.
+// CHECK-LABEL: llvm.func @fields
+// CHECK: %[[BASE:.*]] = llvm.getelementptr %arg0
+// CHECK: %[[FIRST:.*]] = llvm.getelementptr %[[BASE]]
+// CHECK: rmem.turns @numbers, %[[FIRST]] size 16 stride 24
+// CHECK: %[[LINE:.*]] = rmem.hold @numbers, %[[FIRST]], %{{.*}} size 16 stride 24 written
+// CHECK-NOT: rmem.hold
+// CHECK: scf.for unsigned
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]]
+// CHECK: %[[SECOND:.*]] = llvm.getelementptr %[[AT]]
+// CHECK: llvm.load %[[SECOND]]
+// CHECK: llvm.store %{{.*}}, %[[AT]]
+llvm.func @fields(%array: !llvm.ptr, %count: i64) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero : i64)
+^loop(%i: i64):
+  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.struct<(i64, i64, i64)>
+  %from = llvm.getelementptr %at[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %value = rmem.load @numbers, %from align 8 : i64
+  %to = llvm.getelementptr %at[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  rmem.store @numbers, %value, %to align 8 : i64
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next : i64), ^end
+^end:
+  llvm.return
+}
