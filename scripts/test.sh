@@ -89,8 +89,8 @@ if [ "$what" = all ]; then
   check build cargo build --profile tested --workspace --locked
   check plugin make plugin PROFILE=tested
   check format cargo fmt --all -- --check
-  check lint cargo clippy --release --workspace --all-targets --locked -- -D warnings
-  RUSTDOCFLAGS="-D warnings" check documentation cargo doc --release --workspace --no-deps --locked
+  check lint cargo clippy --profile tested --workspace --all-targets --locked -- -D warnings
+  RUSTDOCFLAGS="-D warnings" check documentation cargo doc --profile tested --workspace --no-deps --locked
   tests unit cargo test --profile tested --workspace --exclude farside-exam --locked --no-fail-fast -- --show-output
   lit
 else

@@ -5,6 +5,7 @@
 #include "Farside/Remote/HeapCall.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Instructions.h"
@@ -53,6 +54,16 @@ template <typename... Kinds> DenseSet<unsigned> numbersOf(mlir::ModuleOp program
       });
   });
   return found;
+}
+
+/// The units that sites are in: of what is converted when it is linked, several.
+std::string unitsOf(const Plan &plan) {
+  std::string units;
+  SmallSet<StringRef, 4> known;
+  for (const Plan::Site &site : plan.sites)
+    if (known.insert(site.unit).second)
+      units += (units.empty() ? "" : ", ") + site.unit;
+  return units;
 }
 
 json::Object describe(const Plan::Site &site, const SectionSpec &section) {
@@ -109,7 +120,7 @@ void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, boo
     all.push_back(std::move(object));
   }
   json::Object unit{{"version", 1},
-                    {"unit", module.getSourceFileName()},
+                    {"unit", unitsOf(plan)},
                     {"threads", shared},
                     {"sites", std::move(sites)},
                     {"accesses", std::move(all)}};

@@ -12,6 +12,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/IPO/EmbedBitcodePass.h"
 #include "llvm/Transforms/IPO/Internalize.h"
 
 using namespace llvm;
@@ -24,6 +25,7 @@ cl::opt<std::string> passes("farside-passes", cl::desc("Passes of farside-opt to
 cl::opt<std::string> sections("farside-sections", cl::desc("The section file"));
 cl::opt<std::string> support("farside-support", cl::desc("What converted programs need of sections, as bitcode"));
 cl::opt<bool> whole("farside-whole-program", cl::desc("What is compiled is all of the program"));
+cl::opt<bool> linked("farside-linked", cl::desc("The program is converted when it is linked"));
 
 /// The section file. farside-cc has read it and found nothing wrong with it.
 const farside::SectionFile &sectionFile() {
@@ -31,16 +33,20 @@ const farside::SectionFile &sectionFile() {
   return file;
 }
 
+/// What a remark that has no place of its own is about.
+StringRef nameOf(const Module &module) { return linked ? "farside-cc" : StringRef(module.getSourceFileName()); }
+
 void fail(Module &module, const farside::SectionFileError &error) {
   errs() << sectionFile().show(error) << '\n';
   module.getContext().emitError("the section file does not fit the program");
 }
 
 void remark(const Module &module, const farside::Trip::Stayed &stayed) {
-  errs() << module.getSourceFileName();
   DISubprogram *place = stayed.function ? stayed.function->getSubprogram() : nullptr;
   if (place)
-    errs() << ':' << place->getLine();
+    errs() << (linked ? place->getFilename() : StringRef(module.getSourceFileName())) << ':' << place->getLine();
+  else
+    errs() << nameOf(module);
   errs() << ": remark: ";
   if (stayed.function)
     errs() << "function '" << stayed.function->getName() << "'";
@@ -93,11 +99,11 @@ public:
       for (const auto &site : trip.plan.sites)
         remark(site);
       if (trip.plan.elsewhere && sectionFile().threads < 0)
-        errs() << module.getSourceFileName() << ": remark: several threads may use sections, which makes each access "
+        errs() << nameOf(module) << ": remark: several threads may use sections, which makes each access "
                << "dearer: '" << trip.plan.elsewhere->getName() << "' may be called from elsewhere [-Rfarside]\n";
       for (const auto &stayed : trip.stayed)
         remark(module, stayed);
-      errs() << module.getSourceFileName() << ": remark: " << trip.same << " functions came back the very same, "
+      errs() << nameOf(module) << ": remark: " << trip.same << " functions came back the very same, "
              << trip.changed.size() << " changed, " << trip.stayed.size() << " stayed [-Rfarside]\n";
     }
     return trip.changed.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
@@ -109,6 +115,8 @@ private:
   farside::Trip makeTrip(Module &module) {
     if (sections.empty() || !sectionFile().errors.empty())
       return farside::Trip(module, passes);
+    for (const std::string &name : farside::unknownSections(module, sectionFile()))
+      fail(module, {0, 0, "there is no section '" + name + "', for which objects were compiled; compile them again"});
     static const auto bitcode = MemoryBuffer::getFile(support);
     if (!bitcode) {
       module.getContext().emitError("cannot read " + support + ": " + bitcode.getError().message());
@@ -129,6 +137,25 @@ void addTidying(PassBuilder &builder, ModulePassManager &manager, OptimizationLe
   manager.addPass(createModuleToFunctionPassAdaptor(std::move(tidying)));
 }
 
+/// All units together: what they call of one another is inlined as far as it would be within one, and converted.
+void addLinking(PassBuilder &builder, ModulePassManager &manager, OptimizationLevel level) {
+  if (sections.empty())
+    return;
+  if (level != OptimizationLevel::O0)
+    manager.addPass(builder.buildModuleSimplificationPipeline(level, ThinOrFullLTOPhase::None));
+  manager.addPass(FarsidePass());
+  addTidying(builder, manager, level);
+}
+
+/// Whether a unit stays as it is until it is linked. It is kept beside its code, for the linker to find.
+bool leaveToLinker(ModulePassManager &manager, ThinOrFullLTOPhase phase) {
+  if (!linked)
+    return false;
+  if (phase == ThinOrFullLTOPhase::None)
+    manager.addPass(EmbedBitcodePass(/*IsThinLTO=*/false, /*EmitLTOSummary=*/false));
+  return true;
+}
+
 void registerPasses(PassBuilder &builder) {
   static const bool once = [] {
     farside::registerConvertPasses();
@@ -141,10 +168,14 @@ void registerPasses(PassBuilder &builder) {
       manager.addPass(SitesPass());
   });
   builder.registerOptimizerEarlyEPCallback(
-      [&builder](ModulePassManager &manager, OptimizationLevel level, ThinOrFullLTOPhase) {
+      [&builder](ModulePassManager &manager, OptimizationLevel level, ThinOrFullLTOPhase phase) {
+        if (leaveToLinker(manager, phase))
+          return;
         manager.addPass(FarsidePass());
         addTidying(builder, manager, level);
       });
+  builder.registerFullLinkTimeOptimizationEarlyEPCallback(
+      [&builder](ModulePassManager &manager, OptimizationLevel level) { addLinking(builder, manager, level); });
   builder.registerPipelineParsingCallback(
       [](StringRef name, ModulePassManager &manager, ArrayRef<PassBuilder::PipelineElement>) {
         if (name != "farside")

@@ -237,7 +237,7 @@ void Plan::giveUp(const std::string &why) {
 Plan planRemote(Module &module, const SectionFile &file,
                 function_ref<std::optional<std::string>(const Function &)> whyNot) {
   Plan plan;
-  plan.sites = markedSites(module);
+  plan.sites = markedSites(module, file);
   if (module.getDataLayout().getPointerSizeInBits() != 64 || !module.getDataLayout().isLittleEndian())
     plan.giveUp("sections are for 64-bit machines");
   else if (!plan.sites.empty())

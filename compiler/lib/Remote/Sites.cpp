@@ -98,8 +98,9 @@ void markSites(Module &module, const SectionFile &file, std::vector<SectionFileE
           if (!isNew && place->second != number)
             errors.push_back({site.place, 0, describe(site) + ": '" + file.sections[place->second].name +
                                                  "' has this allocation already"});
-          auto *value = ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(module.getContext()), number));
-          call->setMetadata(kind, MDNode::get(module.getContext(), value));
+          // By its name: what is linked later may have them in another order.
+          auto *name = MDString::get(module.getContext(), file.sections[number].name);
+          call->setMetadata(kind, MDNode::get(module.getContext(), name));
         }
       if (found || !isHere(site, module))
         continue;
@@ -118,18 +119,57 @@ std::string placeOf(const Instruction &instruction) {
   return instruction.getModule()->getSourceFileName();
 }
 
-SmallVector<Plan::Site> markedSites(Module &module) {
-  SmallVector<Plan::Site> sites;
+namespace {
+
+/// The file that was compiled: a module that is linked from several has none of its own.
+std::string unitOf(const CallBase &call) {
+  const DISubprogram *function = call.getFunction()->getSubprogram();
+  if (const DebugLoc &place = call.getDebugLoc())
+    function = place->getScope()->getSubprogram();
+  return function && function->getUnit() ? function->getUnit()->getFilename().str() : call.getModule()->getSourceFileName();
+}
+
+/// The section that a call is marked with.
+StringRef markOf(const CallBase &call, unsigned kind) {
+  const MDNode *mark = call.getMetadata(kind);
+  auto *name = mark && mark->getNumOperands() == 1 ? dyn_cast<MDString>(mark->getOperand(0)) : nullptr;
+  return name ? name->getString() : "";
+}
+
+std::optional<unsigned> numberOf(StringRef name, const SectionFile &file) {
+  for (auto [number, section] : enumerate(file.sections))
+    if (section.name == name)
+      return number;
+  return std::nullopt;
+}
+
+void forEachMark(Module &module, function_ref<void(CallInst &, StringRef)> what) {
   unsigned kind = module.getMDKindID(siteMetadata);
   for (Function &function : module)
     for (Instruction &instruction : instructions(function))
       if (auto *call = dyn_cast<CallInst>(&instruction))
-        if (const MDNode *mark = call->getMetadata(kind); mark && allocates(*call)) {
-          auto *section = mdconst::extract<ConstantInt>(mark->getOperand(0));
-          sites.push_back(
-              {call, placeOf(*call), functionAt(*call).str(), unsigned(section->getZExtValue()), "", ""});
-        }
+        if (StringRef name = markOf(*call, kind); !name.empty() && allocates(*call))
+          what(*call, name);
+}
+
+} // namespace
+
+SmallVector<Plan::Site> markedSites(Module &module, const SectionFile &file) {
+  SmallVector<Plan::Site> sites;
+  forEachMark(module, [&](CallInst &call, StringRef name) {
+    if (auto section = numberOf(name, file))
+      sites.push_back({&call, placeOf(call), functionAt(call).str(), unitOf(call), *section, "", ""});
+  });
   return sites;
+}
+
+std::set<std::string> unknownSections(Module &module, const SectionFile &file) {
+  std::set<std::string> unknown;
+  forEachMark(module, [&](CallInst &, StringRef name) {
+    if (!numberOf(name, file))
+      unknown.insert(name.str());
+  });
+  return unknown;
 }
 
 } // namespace farside

@@ -9,8 +9,8 @@ namespace farside {
 /// What `markSites` marks calls with.
 inline constexpr llvm::StringLiteral siteMetadata = "farside.site";
 
-/// The calls that `markSites` marked and that are left.
-llvm::SmallVector<Plan::Site> markedSites(llvm::Module &module);
+/// The calls that `markSites` marked and that are left; without those for sections that the file does not have.
+llvm::SmallVector<Plan::Site> markedSites(llvm::Module &module, const SectionFile &file);
 
 } // namespace farside
 

@@ -1,6 +1,6 @@
 // Edges one after another, nodes here and there, each in a section of its own that is smaller than they are.
 // RUN: %remote %S/Inputs/graph.toml %s
-// RUN: farside-cc -O1 -c -Rfarside -fsections=%S/Inputs/graph.toml %s -o %t.o 2>&1 | FileCheck %s
+// RUN: farside-cc -O1 -c -Rfarside -fno-farside-link -fsections=%S/Inputs/graph.toml %s -o %t.o 2>&1 | FileCheck %s
 #include <stdio.h>
 #include <stdlib.h>
 

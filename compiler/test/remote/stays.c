@@ -1,6 +1,6 @@
 // What cannot be followed stays where it was, and it is said why.
 // RUN: %remote %S/Inputs/stays.toml %s
-// RUN: farside-cc -O1 -c -Rfarside -fsections=%S/Inputs/stays.toml %s -o %t.o 2>&1 | FileCheck %s
+// RUN: farside-cc -O1 -c -Rfarside -fno-farside-link -fsections=%S/Inputs/stays.toml %s -o %t.o 2>&1 | FileCheck %s
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

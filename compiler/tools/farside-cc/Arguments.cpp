@@ -1,6 +1,8 @@
 #include "Arguments.h"
 
 #include "Responses.h"
+#include <algorithm>
+#include <initializer_list>
 #include <string_view>
 
 namespace {
@@ -26,6 +28,10 @@ bool take(Arguments &arguments, const std::string &argument) {
     arguments.whole = true;
   else if (argument == "-fno-farside-whole-program")
     arguments.whole = false;
+  else if (argument == "-fno-farside-link")
+    arguments.byUnit = true;
+  else if (argument == "-ffarside-link")
+    arguments.byUnit = false;
   else
     return false;
   return true;
@@ -47,7 +53,77 @@ std::vector<std::string> expanded(const std::string &argument) {
   return {argument};
 }
 
+bool startsWithAny(const std::string &argument, std::initializer_list<std::string_view> starts) {
+  return std::any_of(starts.begin(), starts.end(), [&](std::string_view start) { return argument.starts_with(start); });
+}
+
+/// Asks for code to look at, or for what must see all code that is compiled.
+bool needsUnits(const std::string &argument) {
+  return argument == "-S" || argument == "-r" || argument == "-emit-llvm" || argument == "-flto=thin" ||
+         argument == "--coverage" || startsWithAny(argument, {"-fsanitize", "-fprofile", "-fcoverage", "-fcs-profile"});
+}
+
+/// The level of the linker's optimization that goes with clang's.
+std::string levelOf(const std::vector<std::string> &arguments) {
+  std::string level = "2";
+  for (const std::string &argument : arguments) {
+    if (argument == "-O" || argument == "-Og")
+      level = "1";
+    else if (argument == "-Ofast" || argument == "-O4")
+      level = "3";
+    else if (argument == "-Os" || argument == "-Oz")
+      level = "2";
+    else if (argument.size() == 3 && argument.starts_with("-O") && argument[2] >= '0' && argument[2] <= '3')
+      level = argument[2];
+  }
+  return level;
+}
+
+void add(std::vector<std::string> &command, std::string_view how, std::initializer_list<std::string> options) {
+  for (const std::string &option : options)
+    command.insert(command.end(), {std::string(how), option});
+}
+
+/// Options of the plugin, for what runs it.
+std::vector<std::string> pluginOptions(const Arguments &arguments, const Installed &installed) {
+  std::vector<std::string> options;
+  if (arguments.remarks)
+    options.push_back("-farside-remarks");
+  if (!arguments.passes.empty())
+    options.push_back("-farside-passes=" + arguments.passes);
+  if (arguments.sections.empty())
+    return options;
+  options.insert(options.end(), {"-farside-sections=" + arguments.sections, "-farside-support=" + installed.support});
+  if (arguments.whole)
+    options.push_back("-farside-whole-program");
+  if (arguments.isLinked())
+    options.push_back("-farside-linked");
+  return options;
+}
+
+void addLinker(std::vector<std::string> &command, const Arguments &arguments, const Installed &installed) {
+  command.push_back("--ld-path=" + installed.linker);
+  add(command, "-Xlinker",
+      {"--fat-lto-objects", "--lto-O" + levelOf(arguments.clang), "--mllvm=-load=" + installed.plugin,
+       "--load-pass-plugin=" + installed.plugin});
+  for (const std::string &option : pluginOptions(arguments, installed))
+    add(command, "-Xlinker", {"--mllvm=" + option});
+}
+
 } // namespace
+
+bool Arguments::isLinked() const {
+  return !plain && !sections.empty() && !whole && !byUnit && otherLinker().empty() &&
+         std::none_of(clang.begin(), clang.end(), needsUnits);
+}
+
+std::string Arguments::otherLinker() const {
+  std::string other;
+  for (const std::string &argument : clang)
+    if (startsWithAny(argument, {"-fuse-ld=", "--ld-path="}))
+      other = argument == "-fuse-ld=lld" ? "" : argument;
+  return other;
+}
 
 Arguments sortArguments(const std::vector<std::string> &given) {
   Arguments arguments;
@@ -58,27 +134,24 @@ Arguments sortArguments(const std::vector<std::string> &given) {
   return arguments;
 }
 
-std::vector<std::string> clangCommand(const Arguments &arguments, const std::string &clang, const std::string &plugin,
-                                      const std::string &support, bool cplusplus) {
-  std::vector<std::string> command{clang};
+std::vector<std::string> clangCommand(const Arguments &arguments, const Installed &installed, bool cplusplus) {
+  std::vector<std::string> command{installed.clang};
   if (cplusplus)
     command.push_back("--driver-mode=g++");
   if (!arguments.plain) {
     // It is no fault of the user's if clang only links, say, and has no use for these.
-    command.insert(command.end(), {"--start-no-unused-arguments", "-fpass-plugin=" + plugin});
+    command.insert(command.end(), {"--start-no-unused-arguments", "-fpass-plugin=" + installed.plugin});
+    std::vector<std::string> options = pluginOptions(arguments, installed);
     // clang knows the plugin's options only if it has loaded it before it reads them.
-    if (arguments.remarks || !arguments.passes.empty() || !arguments.sections.empty())
-      command.insert(command.end(), {"-Xclang", "-load", "-Xclang", plugin});
-    if (arguments.remarks)
-      command.insert(command.end(), {"-mllvm", "-farside-remarks"});
-    if (!arguments.passes.empty())
-      command.insert(command.end(), {"-mllvm", "-farside-passes=" + arguments.passes});
+    if (!options.empty())
+      add(command, "-Xclang", {"-load", installed.plugin});
+    for (const std::string &option : options)
+      add(command, "-mllvm", {option});
     // Allocations are known by their place in the source. Options that come later may ask for more.
     if (!arguments.sections.empty())
-      command.insert(command.end(), {"-gline-tables-only", "-mllvm", "-farside-sections=" + arguments.sections, "-mllvm",
-                                     "-farside-support=" + support});
-    if (!arguments.sections.empty() && arguments.whole)
-      command.insert(command.end(), {"-mllvm", "-farside-whole-program"});
+      command.push_back("-gline-tables-only");
+    if (arguments.isLinked())
+      addLinker(command, arguments, installed);
     command.push_back("--end-no-unused-arguments");
   }
   command.insert(command.end(), arguments.clang.begin(), arguments.clang.end());

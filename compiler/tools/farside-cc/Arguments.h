@@ -18,14 +18,26 @@ struct Arguments {
   std::string sections;
   /// -ffarside-whole-program: what is compiled is all of the program.
   bool whole = false;
+  /// -fno-farside-link: units are converted one by one, when they are compiled.
+  bool byUnit = false;
+
+  /// Whether the program is converted when it is linked, all units together.
+  bool isLinked() const;
+  /// The linker that the user asks for and that cannot do that; empty if there is none.
+  std::string otherLinker() const;
+};
+
+/// What belongs to farside-cc, by its path.
+struct Installed {
+  std::string clang, linker, plugin;
+  /// What the plugin links into programs with sections.
+  std::string support;
 };
 
 /// Sorts the arguments of a command line.
 Arguments sortArguments(const std::vector<std::string> &given);
 
-/// The command line that clang gets. `plugin` is what it is to load, and `support` what that links into
-/// programs with sections.
-std::vector<std::string> clangCommand(const Arguments &arguments, const std::string &clang, const std::string &plugin,
-                                      const std::string &support, bool cplusplus);
+/// The command line that clang gets.
+std::vector<std::string> clangCommand(const Arguments &arguments, const Installed &installed, bool cplusplus);
 
 #endif

@@ -43,6 +43,17 @@ bool checkSections(const Arguments &arguments) {
   return file.errors.empty();
 }
 
+/// What other linkers make of objects that are to be converted when they are linked does what it should, in paged memory.
+void warnOfLinker(const Arguments &arguments) {
+  if (arguments.sections.empty() || arguments.plain || arguments.byUnit || arguments.whole)
+    return;
+  if (std::string linker = arguments.otherLinker(); !linker.empty())
+    std::fprintf(stderr,
+                 "farside-cc: warning: %s: only lld puts allocations into sections when it links; units compiled with "
+                 "this option are converted by themselves, and others not at all\n",
+                 linker.c_str());
+}
+
 int become(const std::vector<std::string> &command) {
   std::vector<char *> pointers;
   for (const std::string &argument : command)
@@ -65,7 +76,12 @@ int main(int count, char **given) {
     return fail("no " + plugin.string(), "build or install it with farside-cc: make compiler");
   if (!checkSections(arguments))
     return badInput;
-  fs::path support = plugin.parent_path() / "farside-sections.bc";
+  if (arguments.isLinked() && !fs::exists(FARSIDE_LINKER, error))
+    return fail("no " FARSIDE_LINKER ", which converts the program when it is linked",
+                "install it: apt-get install lld-22; or convert units one by one: -fno-farside-link");
+  warnOfLinker(arguments);
+  Installed installed{FARSIDE_CLANG, FARSIDE_LINKER, plugin.string(),
+                      (plugin.parent_path() / "farside-sections.bc").string()};
   bool cplusplus = count > 0 && namedForCplusplus(given[0]);
-  return become(clangCommand(arguments, FARSIDE_CLANG, plugin.string(), support.string(), cplusplus));
+  return become(clangCommand(arguments, installed, cplusplus));
 }

@@ -7,6 +7,7 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
+#include <set>
 #include <string>
 
 namespace llvm {
@@ -22,6 +23,9 @@ namespace farside {
 /// `errors`.
 void markSites(llvm::Module &module, const SectionFile &file, std::vector<SectionFileError> &errors);
 
+/// Sections that calls are marked with and that the file does not have: it is another one than when they were marked.
+std::set<std::string> unknownSections(llvm::Module &module, const SectionFile &file);
+
 /// What of a module is to work on sections.
 struct Plan {
   /// An allocation that a section file names.
@@ -30,6 +34,8 @@ struct Plan {
     llvm::CallInst *call;
     /// Where it is in the source, and in which function.
     std::string place, function;
+    /// The file that was compiled.
+    std::string unit;
     unsigned section;
     /// Why it stays in the memory that is paged; empty if it goes to the section.
     std::string stays;

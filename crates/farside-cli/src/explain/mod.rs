@@ -19,6 +19,8 @@ use notes::{Access, Kind, Site, Unit};
 
 /// The part of a program that holds the notes.
 const PART: &str = ".farside.notes";
+/// The part of an object file that the linker is to compile.
+const LEFT_TO_LINKER: &str = ".llvm.lto";
 
 pub(crate) const HELP: &str = "\
 Compile with farside-cc -fsections=FILE, and with -g for the names of lines. Lines are told by how they come to the memory:
@@ -70,6 +72,11 @@ fn units_of(program: &Path) -> Result<Vec<Unit>, Failure> {
         };
         let bytes = section.data().map_err(|error| damaged(error.to_string()))?;
         units.extend(notes::read(bytes).map_err(damaged)?);
+    }
+    if units.is_empty() && file.section_by_name(LEFT_TO_LINKER).is_some() {
+        return Err(Failure::usage(format!(
+            "{name} is converted when it is linked; link it with farside-cc and the same -fsections=FILE, and look at the program"
+        )));
     }
     if units.is_empty() {
         return Err(Failure::usage(format!(
