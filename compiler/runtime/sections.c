@@ -41,6 +41,11 @@ CALL void *farside_rt_malloc(struct farside_section *section, size_t size) {
     return block ? number_at(block) : malloc(size);
 }
 
+/* The same for what knows itself what to do where there is no room: null. */
+CALL void *farside_rt_try_malloc(struct farside_section *section, size_t size) {
+    return section->id ? number_at(allocate(section, size)) : 0;
+}
+
 CALL void *farside_rt_calloc(struct farside_section *section, size_t count, size_t each) {
     size_t size;
     farside_ptr block;
@@ -89,6 +94,51 @@ SLOW void farside_rt_write_parts(const struct farside_section *section, void *po
 }
 
 /*
+ * How lately something was missing, in the part of a section that nobody else uses: set by what was, and halved each time
+ * that a loop asks. It does change, unlike the rest.
+ */
+static volatile uint32_t *missing(const struct farside_section *section) {
+    return (volatile uint32_t *)&section->unused_;
+}
+
+/* Loops are told so for ten times more. */
+#define MISSED_ 1024u
+
+PART uint32_t farside_rt_misses(const struct farside_section *section) {
+    volatile uint32_t *place = missing(section);
+    const uint32_t lately = *place;
+    if (lately) *place = lately / 2;
+    return lately != 0;
+}
+
+static void *missed(const struct farside_section *section, const void *pointer) {
+    if (number(pointer) >> FARSIDE_ID_SHIFT_) *missing(section) = MISSED_;
+    return farside_missed_(number(pointer));
+}
+
+SLOW void *farside_rt_miss(const struct farside_section *section, const void *pointer) {
+    return missed(section, pointer);
+}
+
+SLOW void *farside_rt_miss_mut(const struct farside_section *section, const void *pointer, size_t size) {
+    void *address = missed(section, pointer);
+    farside_note_written(section, address, size);
+    return address;
+}
+
+#define AT(structure, there)                                                                                           \
+    PART void *at_##structure(const struct farside_section *section, const void *pointer) {                            \
+        const uint64_t line = farside_line_(section, number(pointer));                                                 \
+        const int64_t slot = (there) ? farside_slot_##structure##_(section, line) : -1;                                \
+        if (__builtin_expect(slot < 0, 0)) return farside_rt_miss(section, pointer);                                   \
+        return farside_in_slot_(section, slot, number(pointer));                                                       \
+    }
+
+AT(set, 1)
+/* Plain memory has no places to look at. */
+AT(full, section->full)
+
+/*
  * The address of `size` bytes for the operation that comes next: in their line, or in `copy`, where they are copied to
  * if they lie across the end of a line or if other threads use the section. `whole`: they never lie so.
  */
@@ -99,7 +149,7 @@ SLOW void farside_rt_write_parts(const struct farside_section *section, void *po
             farside_rt_read_parts(section, pointer, size, copy);                                                       \
             return copy;                                                                                               \
         }                                                                                                              \
-        return farside_at_##structure(section, number(pointer));                                                       \
+        return at_##structure(section, pointer);                                                       \
     }
 
 /* The same for bytes that will be written; when they are, comes farside_rt_written() with what this returned. */
@@ -109,7 +159,7 @@ SLOW void farside_rt_write_parts(const struct farside_section *section, void *po
         void *address;                                                                                                 \
         if (__builtin_expect(section->shared || (!whole && farside_is_split(section, number(pointer), size)), 0))      \
             return copy;                                                                                               \
-        address = farside_at_##structure(section, number(pointer));                                                    \
+        address = at_##structure(section, pointer);                                                    \
         farside_note_written(section, address, size);                                                                  \
         return address;                                                                                                \
     }
@@ -151,39 +201,6 @@ PART void mark_known(const struct farside_section *section, int64_t slot, void *
         farside_note_written(section, address, size);
     else if (__builtin_expect(!(section->states[slot] & FARSIDE_DIRTY_), 0))
         section->states[slot] |= FARSIDE_DIRTY_;
-}
-
-/*
- * How lately something was missing, in the part of a section that nobody else uses: set by what was, and halved each time
- * that a loop asks. It does change, unlike the rest.
- */
-static volatile uint32_t *missing(const struct farside_section *section) {
-    return (volatile uint32_t *)&section->unused_;
-}
-
-/* Loops are told so for ten times more. */
-#define MISSED_ 1024u
-
-PART uint32_t farside_rt_misses(const struct farside_section *section) {
-    volatile uint32_t *place = missing(section);
-    const uint32_t lately = *place;
-    if (lately) *place = lately / 2;
-    return lately != 0;
-}
-
-static void *missed(const struct farside_section *section, const void *pointer) {
-    if (number(pointer) >> FARSIDE_ID_SHIFT_) *missing(section) = MISSED_;
-    return farside_missed_(number(pointer));
-}
-
-SLOW void *farside_rt_miss(const struct farside_section *section, const void *pointer) {
-    return missed(section, pointer);
-}
-
-SLOW void *farside_rt_miss_mut(const struct farside_section *section, const void *pointer, size_t size) {
-    void *address = missed(section, pointer);
-    farside_note_written(section, address, size);
-    return address;
 }
 
 PART const void *farside_rt_read_known(const struct farside_section *section, const void *pointer, size_t size,

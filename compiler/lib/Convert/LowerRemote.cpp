@@ -42,9 +42,9 @@ public:
       rewriter.setInsertionPoint(op);
       location = op->getLoc();
       llvm::TypeSwitch<Operation *>(op)
-          .Case<rmem::AllocOp, rmem::AllocZeroedOp, rmem::ReallocOp, rmem::ReleaseOp, rmem::LoadOp, rmem::StoreOp,
-                rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::WantOp, rmem::MissesOp, rmem::HereOp, rmem::AheadOp>(
-              [&](auto each) { lower(each); });
+          .Case<rmem::AllocOp, rmem::TryAllocOp, rmem::AllocZeroedOp, rmem::ReallocOp, rmem::ReleaseOp, rmem::LoadOp,
+                rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::WantOp,
+                rmem::MissesOp, rmem::HereOp, rmem::AheadOp>([&](auto each) { lower(each); });
     }
   }
 
@@ -70,6 +70,9 @@ private:
   }
 
   void lower(rmem::AllocOp op) { replace(op, "farside_rt_malloc", {address(op.getSectionAttr()), op.getSize()}); }
+  void lower(rmem::TryAllocOp op) {
+    replace(op, "farside_rt_try_malloc", {address(op.getSectionAttr()), op.getSize()});
+  }
   void lower(rmem::AllocZeroedOp op) {
     replace(op, "farside_rt_calloc", {address(op.getSectionAttr()), op.getCount(), op.getEach()});
   }

@@ -1,5 +1,6 @@
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
+#include "Farside/Remote/HeapCall.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
@@ -40,6 +41,8 @@ public:
     if (auto fill = dyn_cast<LLVM::MemsetOp>(op))
       return convert(fill);
     if (auto call = dyn_cast<LLVM::CallOp>(op))
+      return convert(call);
+    if (auto call = dyn_cast<LLVM::InvokeOp>(op))
       return convert(call);
     return op->emitOpError("cannot be converted to remote memory");
   }
@@ -87,11 +90,53 @@ private:
     else if (callee == "realloc" && arguments.size() == 2)
       rewriter.replaceOpWithNewOp<rmem::ReallocOp>(call, call.getResult().getType(), section, arguments[0],
                                                    arguments[1]);
-    else if (callee == "free" && arguments.size() == 1)
+    else if ((callee == "free" && arguments.size() == 1) || (isDestroying(callee) && !arguments.empty()))
       release(call, arguments[0]);
+    else if (isCreating(callee) && !arguments.empty())
+      create(call, arguments[0]);
     else
       return call.emitOpError("cannot be converted to remote memory");
     return success();
+  }
+
+  /// The one that throws is called where the section has no room.
+  LogicalResult convert(LLVM::InvokeOp call) {
+    ValueRange arguments = call.getCalleeOperands();
+    if (!isCreating(call.getCallee().value_or("")) || arguments.empty())
+      return call.emitOpError("cannot be converted to remote memory");
+    Block *normal = call.getNormalDest();
+    Block *plain = rewriter.splitBlock(call->getBlock(), call->getIterator());
+    Block *rest = rewriter.createBlock(normal, call.getResult().getType(), location);
+    LLVM::BrOp::create(rewriter, location, call.getNormalDestOperands(), normal);
+    Block *made = rewriter.createBlock(rest);
+    LLVM::BrOp::create(rewriter, location, call.getResult(), rest);
+    call.getNormalDestOperandsMutable().clear();
+    call->setSuccessor(made, 0);
+    tryFirst(plain, rest, arguments[0], call.getResult());
+    return success();
+  }
+
+  void create(LLVM::CallOp call, Value size) {
+    Block *plain = rewriter.splitBlock(call->getBlock(), call->getIterator());
+    Block *rest = rewriter.splitBlock(plain, std::next(call->getIterator()));
+    rest->addArgument(call.getResult().getType(), location);
+    rewriter.setInsertionPointToEnd(plain);
+    LLVM::BrOp::create(rewriter, location, call.getResult(), rest);
+    tryFirst(plain, rest, size, call.getResult());
+  }
+
+  /// Before `plain`, which allocates otherwise; the one or the other pointer is what `rest` gets.
+  void tryFirst(Block *plain, Block *rest, Value size, Value otherwise) {
+    Value either = rest->getArgument(0);
+    rewriter.replaceUsesWithIf(otherwise, either, [&](OpOperand &use) {
+      return !isa<LLVM::BrOp>(use.getOwner()) || use.getOwner()->getSuccessor(0) != rest;
+    });
+    rewriter.setInsertionPointToEnd(plain->getPrevNode());
+    Value block = rmem::TryAllocOp::create(rewriter, location, either.getType(), section, size);
+    Value null = LLVM::ZeroOp::create(rewriter, location, either.getType());
+    Value has = LLVM::ICmpOp::create(rewriter, location, LLVM::ICmpPredicate::ne, block, null);
+    LLVM::CondBrOp::create(rewriter, location, has, rest, ValueRange(block), plain, ValueRange());
+    op->removeAttr(inSection);
   }
 
   void release(LLVM::CallOp call, Value pointer) {

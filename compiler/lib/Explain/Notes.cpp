@@ -33,7 +33,7 @@ StringRef kindOf(const Instruction &instruction) {
   if (isa<AnyMemSetInst>(instruction))
     return "fill";
   if (auto *call = dyn_cast<CallBase>(&instruction))
-    return heapCallOf(*call) == HeapCall::free ? "free" : "allocation";
+    return allocates(*call) ? "allocation" : "free";
   return "access";
 }
 

@@ -91,6 +91,7 @@ public:
     auto &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
     // What is known of functions holds on to their instructions, which may be gone afterwards.
     functions.clear();
+    markInlined(module);
     farside::Trip trip = makeTrip(module);
     trip.run();
     if (!trip.broken.empty())
@@ -112,6 +113,13 @@ public:
   static bool isRequired() { return true; }
 
 private:
+  void markInlined(Module &module) {
+    if (sections.empty() || !sectionFile().errors.empty())
+      return;
+    for (farside::SectionFileError &missing : farside::markInlinedSites(module, sectionFile()))
+      errs() << sectionFile().show(missing, "warning") << '\n';
+  }
+
   farside::Trip makeTrip(Module &module) {
     if (sections.empty() || !sectionFile().errors.empty())
       return farside::Trip(module, passes);
@@ -125,6 +133,17 @@ private:
     static const farside::Conversion conversion{sectionFile(), **bitcode};
     return farside::Trip(module, passes, conversion);
   }
+};
+
+/// Comes first when a program is linked: what allocates may be in another unit than what calls it.
+class InlineAllocatingPass : public PassInfoMixin<InlineAllocatingPass> {
+public:
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    farside::inlineAllocating(module, sectionFile());
+    return PreservedAnalyses::all();
+  }
+
+  static bool isRequired() { return true; }
 };
 
 /// Tidies up what passes leave behind, as clang does with what it makes of the source.
@@ -141,6 +160,8 @@ void addTidying(PassBuilder &builder, ModulePassManager &manager, OptimizationLe
 void addLinking(PassBuilder &builder, ModulePassManager &manager, OptimizationLevel level) {
   if (sections.empty())
     return;
+  manager.addPass(InlineAllocatingPass());
+  manager.addPass(AlwaysInlinerPass());
   if (level != OptimizationLevel::O0)
     manager.addPass(builder.buildModuleSimplificationPipeline(level, ThinOrFullLTOPhase::None));
   manager.addPass(FarsidePass());
@@ -169,6 +190,9 @@ void registerPasses(PassBuilder &builder) {
   });
   builder.registerOptimizerEarlyEPCallback(
       [&builder](ModulePassManager &manager, OptimizationLevel level, ThinOrFullLTOPhase phase) {
+        // Without optimization nothing else inlines before this.
+        if (!sections.empty() && level == OptimizationLevel::O0)
+          manager.addPass(AlwaysInlinerPass());
         if (leaveToLinker(manager, phase))
           return;
         manager.addPass(FarsidePass());

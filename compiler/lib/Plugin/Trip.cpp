@@ -128,8 +128,8 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
   };
   unsigned marked = 0;
   program.walk([&](mlir::Operation *op) {
-    if (!mlir::isa<mlir::LLVM::LoadOp, mlir::LLVM::StoreOp, mlir::LLVM::CallOp, mlir::LLVM::MemcpyOp,
-                   mlir::LLVM::MemmoveOp, mlir::LLVM::MemsetOp>(op))
+    if (!mlir::isa<mlir::LLVM::LoadOp, mlir::LLVM::StoreOp, mlir::LLVM::CallOp, mlir::LLVM::InvokeOp,
+                   mlir::LLVM::MemcpyOp, mlir::LLVM::MemmoveOp, mlir::LLVM::MemsetOp>(op))
       return;
     auto access = plan.accesses.find(numbers.instruction(numberAt(op->getLoc())));
     if (access == plan.accesses.end())

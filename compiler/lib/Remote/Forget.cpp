@@ -62,8 +62,7 @@ void forgetUntrue(Module &module, const Plan &plan) {
         for (unsigned i = 0; i < call->arg_size(); ++i)
           call->removeParamAttr(i, Attribute::NonNull);
       if (plan.accesses.contains(&instruction))
-        // What is a site stays one: planning may begin anew.
-        instruction.dropUnknownNonDebugMetadata({module.getMDKindID(siteMetadata)});
+        instruction.dropUnknownNonDebugMetadata();
     }
   }
 }

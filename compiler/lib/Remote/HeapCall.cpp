@@ -1,5 +1,6 @@
 #include "Farside/Remote/HeapCall.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
 
@@ -12,13 +13,29 @@ bool isSize(const Value *value) { return value->getType()->isIntegerTy(64); }
 
 } // namespace
 
+bool isCreating(StringRef name) {
+  static constexpr StringLiteral names[] = {"_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t"};
+  return is_contained(names, name);
+}
+
+bool isDestroying(StringRef name) {
+  static constexpr StringLiteral names[] = {"_ZdlPv",  "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvRKSt9nothrow_t",
+                                            "_ZdaPvRKSt9nothrow_t"};
+  return is_contained(names, name);
+}
+
 HeapCall heapCallOf(const CallBase &call) {
   const Function *callee = call.getCalledFunction();
-  if (!callee || !callee->isDeclaration() || callee->isVarArg() || !isa<CallInst>(call) || call.hasOperandBundles() ||
-      cast<CallInst>(call).isMustTailCall())
+  if (!callee || !callee->isDeclaration() || callee->isVarArg() || call.hasOperandBundles() || call.isMustTailCall())
     return HeapCall::no;
   StringRef name = callee->getName();
   bool pointer = call.getType()->isPointerTy();
+  if (isCreating(name) && pointer && call.arg_size() >= 1 && isSize(call.getArgOperand(0)))
+    return HeapCall::create;
+  if (!isa<CallInst>(call))
+    return HeapCall::no;
+  if (isDestroying(name) && call.arg_size() >= 1 && call.getArgOperand(0)->getType()->isPointerTy())
+    return HeapCall::destroy;
   if (name == "malloc" && pointer && call.arg_size() == 1 && isSize(call.getArgOperand(0)))
     return HeapCall::malloc;
   if (name == "calloc" && pointer && call.arg_size() == 2 && isSize(call.getArgOperand(0)) &&
@@ -30,6 +47,11 @@ HeapCall heapCallOf(const CallBase &call) {
   if (name == "free" && call.arg_size() == 1 && call.getArgOperand(0)->getType()->isPointerTy())
     return HeapCall::free;
   return HeapCall::no;
+}
+
+bool allocates(const CallBase &call) {
+  HeapCall heap = heapCallOf(call);
+  return heap != HeapCall::no && heap != HeapCall::free && heap != HeapCall::destroy;
 }
 
 } // namespace farside

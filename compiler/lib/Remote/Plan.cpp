@@ -39,6 +39,7 @@ Pointers pointersOf(const Instruction &instruction) {
   if (auto *call = dyn_cast<CallBase>(&instruction))
     switch (heapCallOf(*call)) {
     case HeapCall::free:
+    case HeapCall::destroy:
     case HeapCall::realloc:
       return {call->getArgOperand(0)};
     default:

@@ -9,6 +9,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 
 using namespace llvm;
@@ -27,14 +28,29 @@ StringRef functionAt(const CallBase &call) {
   return call.getFunction()->getName();
 }
 
-bool fits(const SiteName &site, const CallBase &call) {
-  const DebugLoc &place = call.getDebugLoc();
-  if (!site.function.empty() && functionAt(call) != site.function && call.getFunction()->getName() != site.function)
+/// Whether a place in the source, which is in a function of the module, is what a section file names.
+bool fits(const SiteName &site, const DILocation *place, const Function &function) {
+  StringRef name = place ? place->getScope()->getSubprogram()->getName() : function.getName();
+  if (!site.function.empty() && name != site.function && function.getName() != site.function)
     return false;
   if (site.file.empty())
     return true;
-  return place && isNamed(place->getFilename(), site.file) && (!site.line || place.getLine() == site.line) &&
-         (!site.column || place.getCol() == site.column);
+  return place && isNamed(place->getFilename(), site.file) && (!site.line || place->getLine() == site.line) &&
+         (!site.column || place->getColumn() == site.column);
+}
+
+bool fits(const SiteName &site, const CallBase &call) {
+  return fits(site, call.getDebugLoc().get(), *call.getFunction());
+}
+
+std::string nameOf(const DILocation &place) { return (place.getFilename() + ":" + Twine(place.getLine())).str(); }
+
+/// Where a section file says that something is allocated, if a call was inlined there, over however many calls.
+const DILocation *inlinedPlace(const SiteName &site, const CallBase &call) {
+  for (const DILocation *place = call.getDebugLoc().get(); place; place = place->getInlinedAt())
+    if (fits(site, place, *call.getFunction()))
+      return place;
+  return nullptr;
 }
 
 /// Whether a section file speaks of this module: of a file that it is made of, or else of a function that is in it.
@@ -47,11 +63,6 @@ bool isHere(const SiteName &site, const Module &module) {
     if (auto *program = function.getSubprogram(); program && isNamed(program->getFilename(), site.file))
       return true;
   return false;
-}
-
-bool allocates(const CallBase &call) {
-  HeapCall heap = heapCallOf(call);
-  return heap == HeapCall::malloc || heap == HeapCall::calloc || heap == HeapCall::realloc;
 }
 
 bool isOtherAllocation(const CallBase &call) {
@@ -76,46 +87,168 @@ std::string describe(const SiteName &site) {
 
 } // namespace
 
-void markSites(Module &module, const SectionFile &file, std::vector<SectionFileError> &errors) {
-  DenseMap<const CallBase *, unsigned> marked;
-  unsigned kind = module.getMDKindID(siteMetadata);
-  for (auto [number, section] : enumerate(file.sections))
-    for (const SiteName &site : section.sites) {
-      bool found = false;
-      const CallBase *other = nullptr;
-      for (Function &function : module)
-        for (Instruction &instruction : instructions(function)) {
-          auto *call = dyn_cast<CallBase>(&instruction);
-          if (!call || !call->getCalledFunction() || !fits(site, *call))
-            continue;
-          if (!allocates(*call)) {
-            if (isOtherAllocation(*call))
-              other = call;
-            continue;
-          }
-          found = true;
-          auto [place, isNew] = marked.try_emplace(call, number);
-          if (!isNew && place->second != number)
-            errors.push_back({site.place, 0, describe(site) + ": '" + file.sections[place->second].name +
-                                                 "' has this allocation already"});
-          // By its name: what is linked later may have them in another order.
-          auto *name = MDString::get(module.getContext(), file.sections[number].name);
-          call->setMetadata(kind, MDNode::get(module.getContext(), name));
-        }
-      if (found || !isHere(site, module))
-        continue;
-      if (other)
-        errors.push_back({site.place, 0, describe(site) + ": '" + other->getCalledFunction()->getName().str() +
-                                             "' allocates there, and only malloc, calloc and realloc that are called "
-                                             "directly can be in sections"});
-      else
+namespace {
+
+/// Lists the sites that were not found in a unit, but where something is called.
+constexpr StringLiteral soughtMetadata = "farside.sought";
+
+/// The section that a call is marked with.
+StringRef markOf(const CallBase &call) { return call.getFnAttr(siteAttribute).getValueAsString(); }
+
+/// Goes from site to site of a section file.
+class Marking {
+public:
+  Marking(Module &module, const SectionFile &file) : module(module), file(file) {}
+
+  /// Marks what is allocated where the file says, before anything is inlined; what may be once it is, is sought.
+  void markDirect(std::vector<SectionFileError> &errors) {
+    forEachSite([&](unsigned number, const SiteName &site) {
+      Found found = find(site);
+      for (CallBase *call : found.allocations)
+        if (!mark(*call, number))
+          errors.push_back({site.place, 0, describe(site) + ": '" + markOf(*call).str() +
+                                               "' has this allocation already"});
+      if (!found.allocations.empty() || !isHere(site, module))
+        return;
+      if (found.other)
+        errors.push_back({site.place, 0, describe(site) + ": '" + found.other->getCalledFunction()->getName().str() +
+                                             "' allocates there, and only malloc, calloc, realloc and new can be in "
+                                             "sections"});
+      else if (found.calls.empty() || !site.line)
         errors.push_back({site.place, 0, "nothing is allocated in " + describe(site)});
+      else
+        seek(site, found.calls);
+    });
+  }
+
+  /// Marks what came to a place that is sought by being inlined there. Returns where nothing did.
+  std::vector<SectionFileError> markInlined() {
+    std::vector<SectionFileError> missing;
+    forEachSite([&](unsigned number, const SiteName &site) {
+      if (!isSought(site))
+        return;
+      bool found = false;
+      forEachCall([&](CallBase &call) {
+        const DILocation *place = allocates(call) ? inlinedPlace(site, call) : nullptr;
+        if (!place)
+          return;
+        found = true;
+        mark(call, number);
+        call.addFnAttr(Attribute::get(module.getContext(), placeAttribute, nameOf(*place)));
+      });
+      if (!found)
+        missing.push_back({site.place, 0, "nothing is allocated in " + describe(site) +
+                                              ", nor by what could be inlined there"});
+    });
+    return missing;
+  }
+
+  /// Has functions that allocate, and that are called where something is sought, inlined there.
+  void inlineAllocating() {
+    forEachSite([&](unsigned, const SiteName &site) {
+      if (!isSought(site))
+        return;
+      for (CallBase *call : find(site).calls)
+        inlineIfAllocating(*call, mostInlined);
+    });
+  }
+
+private:
+  /// How deep functions may lie within one another, of which only the innermost allocates.
+  static constexpr unsigned mostInlined = 4;
+
+  struct Found {
+    SmallVector<CallBase *> allocations, calls;
+    const CallBase *other = nullptr;
+  };
+
+  void forEachSite(function_ref<void(unsigned, const SiteName &)> what) {
+    for (auto [number, section] : enumerate(file.sections))
+      for (const SiteName &site : section.sites)
+        what(number, site);
+  }
+
+  void forEachCall(function_ref<void(CallBase &)> what) {
+    for (Function &function : module)
+      for (Instruction &instruction : instructions(function))
+        if (auto *call = dyn_cast<CallBase>(&instruction); call && call->getCalledFunction())
+          what(*call);
+  }
+
+  Found find(const SiteName &site) {
+    Found found;
+    forEachCall([&](CallBase &call) {
+      if (!fits(site, call) || isa<IntrinsicInst>(call))
+        return;
+      if (allocates(call))
+        found.allocations.push_back(&call);
+      else if (isOtherAllocation(call))
+        found.other = &call;
+      else
+        found.calls.push_back(&call);
+    });
+    return found;
+  }
+
+  /// False if another section has it.
+  bool mark(CallBase &call, unsigned number) {
+    // By its name: what is linked later may have them in another order.
+    StringRef name = file.sections[number].name, had = markOf(call);
+    if (had.empty())
+      call.addFnAttr(Attribute::get(module.getContext(), siteAttribute, name));
+    return had.empty() || had == name;
+  }
+
+  /// Modules that are linked keep what is sought in each.
+  void seek(const SiteName &site, ArrayRef<CallBase *> calls) {
+    auto *text = MDString::get(module.getContext(), describe(site));
+    module.getOrInsertNamedMetadata(soughtMetadata)->addOperand(MDNode::get(module.getContext(), text));
+    for (CallBase *call : calls)
+      inlineIfAllocating(*call, mostInlined);
+  }
+
+  bool isSought(const SiteName &site) {
+    NamedMDNode *sought = module.getNamedMetadata(soughtMetadata);
+    return sought && any_of(sought->operands(), [&](const MDNode *each) {
+             return cast<MDString>(each->getOperand(0))->getString() == describe(site);
+           });
+  }
+
+  /// Whether what a call returns is allocated by what it calls.
+  bool inlineIfAllocating(CallBase &call, unsigned depth) {
+    Function *callee = call.getCalledFunction();
+    if (!callee || callee->isDeclaration() || !call.getType()->isPointerTy() || callee == call.getFunction() || !depth)
+      return false;
+    bool does = false;
+    for (Instruction &instruction : instructions(*callee))
+      if (auto *inner = dyn_cast<CallBase>(&instruction))
+        does |= allocates(*inner) || inlineIfAllocating(*inner, depth - 1);
+    if (does) {
+      call.removeFnAttr(Attribute::NoInline);
+      call.addFnAttr(Attribute::AlwaysInline);
     }
+    return does;
+  }
+
+  Module &module;
+  const SectionFile &file;
+};
+
+} // namespace
+
+void markSites(Module &module, const SectionFile &file, std::vector<SectionFileError> &errors) {
+  Marking(module, file).markDirect(errors);
 }
+
+std::vector<SectionFileError> markInlinedSites(Module &module, const SectionFile &file) {
+  return Marking(module, file).markInlined();
+}
+
+void inlineAllocating(Module &module, const SectionFile &file) { Marking(module, file).inlineAllocating(); }
 
 std::string placeOf(const Instruction &instruction) {
   if (const DebugLoc &place = instruction.getDebugLoc(); place && place->getLine())
-    return (place->getFilename() + ":" + Twine(place->getLine())).str();
+    return nameOf(*place);
   return instruction.getModule()->getSourceFileName();
 }
 
@@ -129,13 +262,6 @@ std::string unitOf(const CallBase &call) {
   return function && function->getUnit() ? function->getUnit()->getFilename().str() : call.getModule()->getSourceFileName();
 }
 
-/// The section that a call is marked with.
-StringRef markOf(const CallBase &call, unsigned kind) {
-  const MDNode *mark = call.getMetadata(kind);
-  auto *name = mark && mark->getNumOperands() == 1 ? dyn_cast<MDString>(mark->getOperand(0)) : nullptr;
-  return name ? name->getString() : "";
-}
-
 std::optional<unsigned> numberOf(StringRef name, const SectionFile &file) {
   for (auto [number, section] : enumerate(file.sections))
     if (section.name == name)
@@ -143,12 +269,16 @@ std::optional<unsigned> numberOf(StringRef name, const SectionFile &file) {
   return std::nullopt;
 }
 
-void forEachMark(Module &module, function_ref<void(CallInst &, StringRef)> what) {
-  unsigned kind = module.getMDKindID(siteMetadata);
+std::string sitePlaceOf(const CallBase &call) {
+  StringRef place = call.getFnAttr(placeAttribute).getValueAsString();
+  return place.empty() ? placeOf(call) : place.str();
+}
+
+void forEachMark(Module &module, function_ref<void(CallBase &, StringRef)> what) {
   for (Function &function : module)
     for (Instruction &instruction : instructions(function))
-      if (auto *call = dyn_cast<CallInst>(&instruction))
-        if (StringRef name = markOf(*call, kind); !name.empty() && allocates(*call))
+      if (auto *call = dyn_cast<CallBase>(&instruction))
+        if (StringRef name = markOf(*call); !name.empty() && allocates(*call))
           what(*call, name);
 }
 
@@ -156,16 +286,16 @@ void forEachMark(Module &module, function_ref<void(CallInst &, StringRef)> what)
 
 SmallVector<Plan::Site> markedSites(Module &module, const SectionFile &file) {
   SmallVector<Plan::Site> sites;
-  forEachMark(module, [&](CallInst &call, StringRef name) {
+  forEachMark(module, [&](CallBase &call, StringRef name) {
     if (auto section = numberOf(name, file))
-      sites.push_back({&call, placeOf(call), functionAt(call).str(), unitOf(call), *section, "", ""});
+      sites.push_back({&call, sitePlaceOf(call), functionAt(call).str(), unitOf(call), *section, "", ""});
   });
   return sites;
 }
 
 std::set<std::string> unknownSections(Module &module, const SectionFile &file) {
   std::set<std::string> unknown;
-  forEachMark(module, [&](CallInst &, StringRef name) {
+  forEachMark(module, [&](CallBase &, StringRef name) {
     if (!numberOf(name, file))
       unknown.insert(name.str());
   });

@@ -6,8 +6,10 @@
 
 namespace farside {
 
-/// What `markSites` marks calls with.
-inline constexpr llvm::StringLiteral siteMetadata = "farside.site";
+/// What `markSites` marks calls with: an attribute, which calls keep when they become invokes. Its value is the section.
+inline constexpr llvm::StringLiteral siteAttribute = "farside.site";
+/// Where the section file says that it is, if it was inlined there.
+inline constexpr llvm::StringLiteral placeAttribute = "farside.site.place";
 
 /// The calls that `markSites` marked and that are left; without those for sections that the file does not have.
 llvm::SmallVector<Plan::Site> markedSites(llvm::Module &module, const SectionFile &file);

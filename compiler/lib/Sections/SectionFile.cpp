@@ -211,11 +211,11 @@ private:
 
 } // namespace
 
-std::string SectionFile::show(const SectionFileError &error) const {
+std::string SectionFile::show(const SectionFileError &error, const std::string &kind) const {
   std::string place = path;
   if (error.line)
     place += ":" + std::to_string(error.line) + (error.column ? ":" + std::to_string(error.column) : "");
-  return place + ": error: " + error.message;
+  return place + ": " + kind + ": " + error.message;
 }
 
 SectionFile readSectionFile(const std::string &path) {

@@ -6,6 +6,9 @@ llvm.func @malloc(i64) -> !llvm.ptr
 llvm.func @calloc(i64, i64) -> !llvm.ptr
 llvm.func @realloc(!llvm.ptr, i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
+llvm.func @_Znwm(i64) -> !llvm.ptr
+llvm.func @_ZdlPvm(!llvm.ptr, i64)
+llvm.func @__gxx_personality_v0(...) -> i32
 
 // CHECK-LABEL: llvm.func @all
 llvm.func @all(%size: i64, %short: i32, %byte: i8, %plain: !llvm.ptr) {
@@ -34,4 +37,39 @@ llvm.func @all(%size: i64, %short: i32, %byte: i8, %plain: !llvm.ptr) {
   // CHECK: llvm.call @free(%[[REST]])
   llvm.call @free(%block) {rmem.in = @nodes} : (!llvm.ptr) -> ()
   llvm.return
+}
+
+// What throws is called where the section has no room.
+// CHECK-LABEL: llvm.func @creates
+llvm.func @creates(%size: i64) {
+  // CHECK: %[[TRIED:.*]] = rmem.try_alloc @nodes, %arg0
+  // CHECK: %[[HAS:.*]] = llvm.icmp "ne" %[[TRIED]]
+  // CHECK: llvm.cond_br %[[HAS]], ^[[REST:.*]](%[[TRIED]] : !llvm.ptr), ^[[PLAIN:.*]]
+  // CHECK: ^[[PLAIN]]:
+  // CHECK: %[[OTHER:.*]] = llvm.call @_Znwm(%arg0) : (i64) -> !llvm.ptr
+  // CHECK: llvm.br ^[[REST]](%[[OTHER]] : !llvm.ptr)
+  // CHECK: ^[[REST]](%[[BLOCK:.*]]: !llvm.ptr):
+  %block = llvm.call @_Znwm(%size) {rmem.in = @nodes} : (i64) -> !llvm.ptr
+  // CHECK: %[[LEFT:.*]] = rmem.release @nodes, %[[BLOCK]]
+  // CHECK: llvm.call @_ZdlPvm(%[[LEFT]], %arg0)
+  llvm.call @_ZdlPvm(%block, %size) {rmem.in = @nodes} : (!llvm.ptr, i64) -> ()
+  llvm.return
+}
+
+// CHECK-LABEL: llvm.func @creates_or_catches
+llvm.func @creates_or_catches(%size: i64) -> !llvm.ptr attributes {personality = @__gxx_personality_v0} {
+  // CHECK: rmem.try_alloc @nodes, %arg0
+  // CHECK: llvm.cond_br %{{.*}}, ^[[REST:.*]](%{{.*}} : !llvm.ptr), ^[[PLAIN:.*]]
+  // CHECK: ^[[PLAIN]]:
+  // CHECK: %[[OTHER:.*]] = llvm.invoke @_Znwm(%arg0) to ^[[MADE:.*]] unwind ^[[PAD:.*]] :
+  %block = llvm.invoke @_Znwm(%size) to ^made unwind ^pad {rmem.in = @nodes} : (i64) -> !llvm.ptr
+^made:
+  // CHECK: ^[[MADE]]:
+  // CHECK: llvm.br ^[[REST]](%[[OTHER]] : !llvm.ptr)
+  // CHECK: ^[[REST]](%[[BLOCK:.*]]: !llvm.ptr):
+  // CHECK: llvm.return %[[BLOCK]]
+  llvm.return %block : !llvm.ptr
+^pad:
+  %caught = llvm.landingpad cleanup : !llvm.struct<(ptr, i32)>
+  llvm.resume %caught : !llvm.struct<(ptr, i32)>
 }

@@ -8,6 +8,8 @@ rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
 llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   // CHECK: %[[BLOCK:.*]] = rmem.alloc @nodes, %arg0
   %block = rmem.alloc @nodes, %size
+  // CHECK: rmem.try_alloc @nodes, %arg0
+  %room = rmem.try_alloc @nodes, %size
   // CHECK: rmem.alloc_zeroed @nodes, %arg0, %arg0
   %zeroed = rmem.alloc_zeroed @nodes, %size, %size
   // CHECK: rmem.realloc @nodes, %{{.*}}, %arg0

@@ -141,6 +141,6 @@ proptest! {
 fn objects_that_the_linker_converts_are_told_from_others() {
     let farside = Farside::new();
     let program = written(&farside, ".llvm.lto", b"BC");
-    let output = farside.command(["explain", &program]).output().unwrap();
-    assert_refused(&output, "is converted when it is linked");
+    let command = farside.command(["explain", &program]);
+    assert_refused(command, 2, &["is converted when it is linked"]);
 }

@@ -11,7 +11,7 @@
 #include <string>
 
 namespace llvm {
-class CallInst;
+class CallBase;
 class Function;
 class Instruction;
 class Module;
@@ -20,8 +20,15 @@ class Module;
 namespace farside {
 
 /// Marks the calls that a section file names, before anything is done to them. What it names and there is not goes to
-/// `errors`.
+/// `errors`; functions that allocate, and are called where it says, will be inlined there.
 void markSites(llvm::Module &module, const SectionFile &file, std::vector<SectionFileError> &errors);
+
+/// Marks what allocates where the file says after it was inlined there, as what `new_list()` calls is at the line of
+/// `new_list()`. Returns the sites that are in the module and where nothing does.
+std::vector<SectionFileError> markInlinedSites(llvm::Module &module, const SectionFile &file);
+
+/// Sees to it that functions which allocate are inlined where the file says that something is allocated.
+void inlineAllocating(llvm::Module &module, const SectionFile &file);
 
 /// Sections that calls are marked with and that the file does not have: it is another one than when they were marked.
 std::set<std::string> unknownSections(llvm::Module &module, const SectionFile &file);
@@ -31,7 +38,7 @@ struct Plan {
   /// An allocation that a section file names.
   struct Site {
     /// Until the plan is carried out.
-    llvm::CallInst *call;
+    llvm::CallBase *call;
     /// Where it is in the source, and in which function.
     std::string place, function;
     /// The file that was compiled.

@@ -45,8 +45,8 @@ struct SectionFile {
   std::vector<SectionSpec> sections;
   std::vector<SectionFileError> errors;
 
-  /// How an error is shown: as a compiler shows those in a source.
-  std::string show(const SectionFileError &error) const;
+  /// How an error, or a warning, is shown: as a compiler shows those in a source.
+  std::string show(const SectionFileError &error, const std::string &kind = "error") const;
 };
 
 /// Reads a section file. It is good if it has no errors.

@@ -78,6 +78,7 @@ LogicalResult MoveOp::verifySymbolUses(SymbolTableCollection &tables) {
     return verifySection(*this, getSectionAttr(), tables);                                                             \
   }
 IN_SECTION(AllocOp)
+IN_SECTION(TryAllocOp)
 IN_SECTION(AllocZeroedOp)
 IN_SECTION(ReallocOp)
 IN_SECTION(ReleaseOp)

@@ -56,6 +56,16 @@ def Rmem_AllocOp : Rmem_InSection<"alloc"> {
   let assemblyFormat = "$section `,` $size attr-dict";
 }
 
+def Rmem_TryAllocOp : Rmem_InSection<"try_alloc"> {
+  let summary = "Memory in a section, or null if it has no room";
+  let description = [{
+    For `operator new`, which is called then: it throws if there is no other memory either.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, I64:$size);
+  let results = (outs Rmem_Pointer:$pointer);
+  let assemblyFormat = "$section `,` $size attr-dict";
+}
+
 def Rmem_AllocZeroedOp : Rmem_InSection<"alloc_zeroed"> {
   let summary = "calloc() in a section";
   let arguments = (ins FlatSymbolRefAttr:$section, I64:$count, I64:$each);
