@@ -357,6 +357,8 @@ private:
 
   SmallVector<Lead> findLeads(ArrayRef<Value> lines) {
     SmallVector<Lead> leads;
+    // Asked once for each section: asking lets it be forgotten.
+    llvm::SmallDenseMap<Attribute, Value> missing;
     for (auto [stream, line] : llvm::zip(streams, lines))
       for (auto [access, offset] : stream.accesses) {
         auto load = dyn_cast<rmem::LoadOp>(access);
@@ -364,7 +366,9 @@ private:
           continue;
         FlatSymbolRefAttr section = leadsTo(load.getValue());
         if (int64_t ahead = section ? aheadIn(section) : 0) {
-          Value misses = rmem::MissesOp::create(builder, access->getLoc(), builder.getI1Type(), section.getValue());
+          Value &misses = missing[section];
+          if (!misses)
+            misses = rmem::MissesOp::create(builder, access->getLoc(), builder.getI1Type(), section.getValue());
           leads.push_back({line, offset - stream.low, stream.stride, load.getType(), section, misses, ahead});
         }
       }

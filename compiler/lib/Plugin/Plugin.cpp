@@ -9,6 +9,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
@@ -26,6 +27,8 @@ cl::opt<std::string> sections("farside-sections", cl::desc("The section file"));
 cl::opt<std::string> support("farside-support", cl::desc("What converted programs need of sections, as bitcode"));
 cl::opt<bool> whole("farside-whole-program", cl::desc("What is compiled is all of the program"));
 cl::opt<bool> linked("farside-linked", cl::desc("The program is converted when it is linked"));
+
+cl::opt<std::string> emitRmem("farside-emit-rmem", cl::desc("The file that the program is appended to as it is in MLIR"));
 
 /// The section file. farside-cc has read it and found nothing wrong with it.
 const farside::SectionFile &sectionFile() {
@@ -93,7 +96,10 @@ public:
     functions.clear();
     markInlined(module);
     farside::Trip trip = makeTrip(module);
+    trip.isListed = !emitRmem.empty();
     trip.run();
+    if (trip.isListed)
+      list(module, trip);
     if (!trip.broken.empty())
       module.getContext().emitError(trip.broken);
     if (remarks) {
@@ -113,6 +119,20 @@ public:
   static bool isRequired() { return true; }
 
 private:
+  void list(Module &module, const farside::Trip &trip) {
+    std::error_code error;
+    raw_fd_ostream file(emitRmem, error, sys::fs::OF_Append | sys::fs::OF_Text);
+    if (!error) {
+      file << "// " << module.getSourceFileName() << '\n';
+      file << (trip.listing.empty() ? "// Nothing of it goes to sections; see -Rfarside.\n" : trip.listing);
+      file.close();
+      error = file.error();
+      file.clear_error();
+    }
+    if (error)
+      module.getContext().emitError("cannot write " + emitRmem + ": " + error.message());
+  }
+
   void markInlined(Module &module) {
     if (sections.empty() || !sectionFile().errors.empty())
       return;

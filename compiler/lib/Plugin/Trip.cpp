@@ -3,6 +3,7 @@
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Dialects.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
+#include "Farside/Explain/Listing.h"
 #include "Farside/Export/Adopt.h"
 #include "Farside/Export/Export.h"
 #include "Farside/Import/Copy.h"
@@ -156,6 +157,8 @@ bool Trip::convert(mlir::ModuleOp program, const Numbers &numbers, Trouble &trou
   if (!runPasses(program, farside::sharing, trouble))
     return false;
   notes.lookAtShared(program);
+  if (isListed)
+    listing = listingOf(program, numbers);
   return runPasses(program, farside::lowering, trouble);
 }
 

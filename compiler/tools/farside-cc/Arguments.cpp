@@ -28,6 +28,8 @@ bool take(Arguments &arguments, const std::string &argument) {
     arguments.whole = true;
   else if (argument == "-fno-farside-whole-program")
     arguments.whole = false;
+  else if (argument == "-emit-rmem")
+    arguments.listing = true;
   else if (argument == "-fno-farside-link")
     arguments.byUnit = true;
   else if (argument == "-ffarside-link")
@@ -98,7 +100,23 @@ std::vector<std::string> pluginOptions(const Arguments &arguments, const Install
     options.push_back("-farside-whole-program");
   if (arguments.isLinked())
     options.push_back("-farside-linked");
+  if (arguments.listing)
+    options.push_back("-farside-emit-rmem=" + arguments.listed());
   return options;
+}
+
+/// All that clang is asked for; or, if the program is only shown, what is needed to come so far.
+void addForClang(std::vector<std::string> &command, const Arguments &arguments) {
+  if (!arguments.listing) {
+    command.insert(command.end(), arguments.clang.begin(), arguments.clang.end());
+    return;
+  }
+  for (size_t i = 0; i < arguments.clang.size(); ++i)
+    if (arguments.clang[i] == "-o")
+      ++i;
+    else if (!startsWithAny(arguments.clang[i], {"-o"}))
+      command.push_back(arguments.clang[i]);
+  command.insert(command.end(), {"-c", "-Xclang", "-emit-llvm-only"});
 }
 
 void addLinker(std::vector<std::string> &command, const Arguments &arguments, const Installed &installed) {
@@ -113,8 +131,18 @@ void addLinker(std::vector<std::string> &command, const Arguments &arguments, co
 } // namespace
 
 bool Arguments::isLinked() const {
-  return !plain && !sections.empty() && !whole && !byUnit && otherLinker().empty() &&
+  return !plain && !sections.empty() && !whole && !byUnit && !listing && otherLinker().empty() &&
          std::none_of(clang.begin(), clang.end(), needsUnits);
+}
+
+std::string Arguments::listed() const {
+  std::string path = "-";
+  for (size_t i = 0; i < clang.size(); ++i)
+    if (clang[i] == "-o" && i + 1 < clang.size())
+      path = clang[i + 1];
+    else if (clang[i].starts_with("-o") && clang[i].size() > 2)
+      path = clang[i].substr(2);
+  return path;
 }
 
 std::string Arguments::otherLinker() const {
@@ -154,6 +182,6 @@ std::vector<std::string> clangCommand(const Arguments &arguments, const Installe
       addLinker(command, arguments, installed);
     command.push_back("--end-no-unused-arguments");
   }
-  command.insert(command.end(), arguments.clang.begin(), arguments.clang.end());
+  addForClang(command, arguments);
   return command;
 }

@@ -21,8 +21,13 @@ struct Arguments {
   /// -fno-farside-link: units are converted one by one, when they are compiled.
   bool byUnit = false;
 
+  /// -emit-rmem: show the program as it is in MLIR, in what -o names or on the terminal.
+  bool listing = false;
+
   /// Whether the program is converted when it is linked, all units together.
   bool isLinked() const;
+  /// Where the program is shown.
+  std::string listed() const;
   /// The linker that the user asks for and that cannot do that; empty if there is none.
   std::string otherLinker() const;
 };

@@ -54,6 +54,21 @@ void warnOfLinker(const Arguments &arguments) {
                  linker.c_str());
 }
 
+/// Units are appended, one after the other.
+bool beginListing(const Arguments &arguments) {
+  if (arguments.sections.empty() || arguments.plain) {
+    std::fprintf(stderr, "farside-cc: -emit-rmem shows what goes to sections; say which: -fsections=FILE\n");
+    return false;
+  }
+  std::string path = arguments.listed();
+  std::FILE *file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
+  if (!file)
+    std::fprintf(stderr, "farside-cc: cannot write %s: %s\n", path.c_str(), std::strerror(errno));
+  else if (file != stdout)
+    std::fclose(file);
+  return file != nullptr;
+}
+
 int become(const std::vector<std::string> &command) {
   std::vector<char *> pointers;
   for (const std::string &argument : command)
@@ -75,6 +90,8 @@ int main(int count, char **given) {
   if (!arguments.plain && !fs::exists(plugin, error))
     return fail("no " + plugin.string(), "build or install it with farside-cc: make compiler");
   if (!checkSections(arguments))
+    return badInput;
+  if (arguments.listing && !beginListing(arguments))
     return badInput;
   if (arguments.isLinked() && !fs::exists(FARSIDE_LINKER, error))
     return fail("no " FARSIDE_LINKER ", which converts the program when it is linked",

@@ -45,6 +45,10 @@ public:
 
   void run();
 
+  /// Whether to show what the program is like in MLIR, converted and before it is lowered.
+  bool isListed = false;
+  std::string listing;
+
   /// Functions that have a new body.
   llvm::SmallVector<llvm::Function *> changed;
   llvm::SmallVector<Stayed> stayed;
