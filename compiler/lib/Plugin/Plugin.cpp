@@ -77,7 +77,7 @@ public:
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
     std::vector<farside::SectionFileError> errors = sectionFile().errors;
     if (errors.empty())
-      farside::markSites(module, sectionFile(), errors);
+      farside::markSites(module, sectionFile(), linked, errors);
     for (const auto &error : errors)
       fail(module, error);
     if (whole)
@@ -136,8 +136,11 @@ private:
   void markInlined(Module &module) {
     if (sections.empty() || !sectionFile().errors.empty())
       return;
-    for (farside::SectionFileError &missing : farside::markInlinedSites(module, sectionFile()))
-      errs() << sectionFile().show(missing, "warning") << '\n';
+    farside::MissingSites missing = farside::markInlinedSites(module, sectionFile());
+    for (const auto &warning : missing.warnings)
+      errs() << sectionFile().show(warning, "warning") << '\n';
+    for (const auto &error : missing.errors)
+      fail(module, error);
   }
 
   farside::Trip makeTrip(Module &module) {

@@ -89,8 +89,8 @@ std::string describe(const SiteName &site) {
 
 namespace {
 
-/// Lists the sites that were not found in a unit, but where something is called.
-constexpr StringLiteral soughtMetadata = "farside.sought";
+/// Sites of units that are linked: what was found in one of them, or what is called there, or that there is nothing.
+constexpr StringLiteral foundList = "farside.found", soughtList = "farside.sought", absentList = "farside.absent";
 
 /// The section that a call is marked with.
 StringRef markOf(const CallBase &call) { return call.getFnAttr(siteAttribute).getValueAsString(); }
@@ -101,33 +101,40 @@ public:
   Marking(Module &module, const SectionFile &file) : module(module), file(file) {}
 
   /// Marks what is allocated where the file says, before anything is inlined; what may be once it is, is sought.
-  void markDirect(std::vector<SectionFileError> &errors) {
+  void markDirect(bool linked, std::vector<SectionFileError> &errors) {
     forEachSite([&](unsigned number, const SiteName &site) {
       Found found = find(site);
       for (CallBase *call : found.allocations)
         if (!mark(*call, number))
           errors.push_back({site.place, 0, describe(site) + ": '" + markOf(*call).str() +
                                                "' has this allocation already"});
-      if (!found.allocations.empty() || !isHere(site, module))
+      if (!found.allocations.empty())
+        return list(foundList, site);
+      if (!isHere(site, module))
         return;
       if (found.other)
         errors.push_back({site.place, 0, describe(site) + ": '" + found.other->getCalledFunction()->getName().str() +
                                              "' allocates there, and only malloc, calloc, realloc and new can be in "
                                              "sections"});
-      else if (found.calls.empty() || !site.line)
-        errors.push_back({site.place, 0, "nothing is allocated in " + describe(site)});
-      else
+      else if (site.line && !found.calls.empty())
         seek(site, found.calls);
+      else if (linked)
+        list(absentList, site);
+      else
+        errors.push_back({site.place, 0, "nothing is allocated in " + describe(site)});
     });
   }
 
-  /// Marks what came to a place that is sought by being inlined there. Returns where nothing did.
-  std::vector<SectionFileError> markInlined() {
-    std::vector<SectionFileError> missing;
+  /// Marks what came to a place that is sought by being inlined there.
+  MissingSites markInlined() {
+    MissingSites missing;
     forEachSite([&](unsigned number, const SiteName &site) {
-      if (!isSought(site))
+      bool found = isListed(foundList, site), isSought = isListed(soughtList, site);
+      if (!isSought) {
+        if (!found && isListed(absentList, site))
+          missing.errors.push_back({site.place, 0, "nothing is allocated in " + describe(site)});
         return;
-      bool found = false;
+      }
       forEachCall([&](CallBase &call) {
         const DILocation *place = allocates(call) ? inlinedPlace(site, call) : nullptr;
         if (!place)
@@ -137,8 +144,8 @@ public:
         call.addFnAttr(Attribute::get(module.getContext(), placeAttribute, nameOf(*place)));
       });
       if (!found)
-        missing.push_back({site.place, 0, "nothing is allocated in " + describe(site) +
-                                              ", nor by what could be inlined there"});
+        missing.warnings.push_back({site.place, 0, "nothing is allocated in " + describe(site) +
+                                                       ", nor by what could be inlined there"});
     });
     return missing;
   }
@@ -146,7 +153,7 @@ public:
   /// Has functions that allocate, and that are called where something is sought, inlined there.
   void inlineAllocating() {
     forEachSite([&](unsigned, const SiteName &site) {
-      if (!isSought(site))
+      if (!isListed(soughtList, site))
         return;
       for (CallBase *call : find(site).calls)
         inlineIfAllocating(*call, mostInlined);
@@ -201,15 +208,19 @@ private:
 
   /// Modules that are linked keep what is sought in each.
   void seek(const SiteName &site, ArrayRef<CallBase *> calls) {
-    auto *text = MDString::get(module.getContext(), describe(site));
-    module.getOrInsertNamedMetadata(soughtMetadata)->addOperand(MDNode::get(module.getContext(), text));
+    list(soughtList, site);
     for (CallBase *call : calls)
       inlineIfAllocating(*call, mostInlined);
   }
 
-  bool isSought(const SiteName &site) {
-    NamedMDNode *sought = module.getNamedMetadata(soughtMetadata);
-    return sought && any_of(sought->operands(), [&](const MDNode *each) {
+  void list(StringRef name, const SiteName &site) {
+    auto *text = MDString::get(module.getContext(), describe(site));
+    module.getOrInsertNamedMetadata(name)->addOperand(MDNode::get(module.getContext(), text));
+  }
+
+  bool isListed(StringRef name, const SiteName &site) {
+    NamedMDNode *list = module.getNamedMetadata(name);
+    return list && any_of(list->operands(), [&](const MDNode *each) {
              return cast<MDString>(each->getOperand(0))->getString() == describe(site);
            });
   }
@@ -236,11 +247,11 @@ private:
 
 } // namespace
 
-void markSites(Module &module, const SectionFile &file, std::vector<SectionFileError> &errors) {
-  Marking(module, file).markDirect(errors);
+void markSites(Module &module, const SectionFile &file, bool linked, std::vector<SectionFileError> &errors) {
+  Marking(module, file).markDirect(linked, errors);
 }
 
-std::vector<SectionFileError> markInlinedSites(Module &module, const SectionFile &file) {
+MissingSites markInlinedSites(Module &module, const SectionFile &file) {
   return Marking(module, file).markInlined();
 }
 

@@ -43,7 +43,7 @@ class Examination:
             self.check(place, both)
         for level in LEVELS:
             made = f"farside{level}"
-            self.compile(place, ["farside-cc", level, *both, *ours, f"-fsections={SECTIONS}"], made)
+            self.compileUnits(place, ["farside-cc", level, *both, *ours, f"-fsections={SECTIONS}"], made, program.units)
             self.compare(wanted, self.outcome(place, [f"./{made}"], level), f"{level} in plain memory")
             if self.options.farside:
                 run = [self.options.farside, "run", "--local", "2M", "--", f"./{made}"]
@@ -53,8 +53,18 @@ class Examination:
             os.remove(os.path.join(place, name))
         os.rmdir(place)
 
+    def compileUnits(self, place, command, made, units):
+        if units == 1:
+            return self.compile(place, command, made)
+        objects = [f"{number}.o" for number in range(1, units + 1)]
+        for number, object in enumerate(objects, 1):
+            self.compile(place, [*command, f"-DUNIT={number}", "-c"], object)
+        self.run(place, [*command, *objects, "-o", made])
+
     def compile(self, place, command, made):
-        command = [*command, "-w", SOURCE, "-o", made]
+        self.run(place, [*command, "-w", SOURCE, "-o", made])
+
+    def run(self, place, command):
         try:
             done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=self.options.patience)
         except subprocess.TimeoutExpired:

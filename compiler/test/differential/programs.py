@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from expressions import Array, Scope
 from statements import Statements, indented
 from types_of_data import U64, Scalar, Struct, pointersOf, someScalar, someStruct
+from units import divided
 
 PRELUDE = """\
 #include <stdarg.h>
@@ -23,6 +24,10 @@ static u64 bits_of(double d) { u64 v; memcpy(&v, &d, sizeof v); return v; }
 """
 
 ESCAPES = """\
+extern void *known;
+void *various(int count, ...);
+extern void *(*volatile ways[2])(void *);
+#if !defined UNIT || UNIT == 1
 void *known;
 __attribute__((noinline)) void *various(int count, ...) {
   va_list list;
@@ -34,6 +39,7 @@ __attribute__((noinline)) void *various(int count, ...) {
 static void *same(void *p) { return p; }
 static void *none(void *p) { (void)p; return 0; }
 void *(*volatile ways[2])(void *) = {same, none};
+#endif
 static void *through(void *p) { return ways[0](p); }
 """
 
@@ -51,6 +57,8 @@ class Program:
     source: str
     sections: str
     flags: list
+    #: How many units it can be compiled as.
+    units: int
 
 
 class Maker:
@@ -81,8 +89,11 @@ class Maker:
                       if any(each.target is type for each in pointersOf(type)) and random.random() < 0.7]
         random.shuffle(scenarios)
         self.addMain(scenarios)
-        source = PRELUDE + "\n".join(self.parts)
-        return Program(source, self.sectionFile(source, name), self.flags())
+        # By chance of their own, so that what a seed makes does not depend on it.
+        dividing = randoms.Random(random.random())
+        units = dividing.choice([1, 1, 2, 3])
+        source = PRELUDE + (divided(self.parts, units, dividing) if units > 1 else "\n".join(self.parts))
+        return Program(source, self.sectionFile(source, name, units), self.flags(units), units)
 
     def qualifiers(self):
         """Functions that others may call let out what is passed to them."""
@@ -237,13 +248,14 @@ class Maker:
             lines += ["exit((int)(h & 63));"]
         self.add("int main(int count, char **arguments)", lines + ["return (int)(h & 127);"])
 
-    def sectionFile(self, source, name):
+    def sectionFile(self, source, name, units):
         random = self.random
         places = [(line, match) for line, text in enumerate(source.split("\n"), 1)
                   if (match := re.search(r"/\* site \d+( of \w+)? \*/", text))]
-        # What is called by nobody is not compiled, and to name it is an error.
+        # What is called by nobody is not compiled, and to name it is an error. Of several units, functions are declared.
+        least = 1 if units == 1 else 2
         places = [(line, match) for line, match in places
-                  if not match[1] or len(re.findall(rf"\b{match[1][4:]}\(", source)) > 1]
+                  if not match[1] or len(re.findall(rf"\b{match[1][4:]}\(", source)) > least]
         sections = [[] for _ in range(random.choice([1, 1, 2, 3]))]
         for line, _ in places:
             if random.random() < 0.9:
@@ -261,7 +273,7 @@ class Maker:
             text += "sites = [\n" + "".join(f"  {site},\n" for site in sites) + "]\n"
         return text
 
-    def flags(self):
+    def flags(self, units):
         """Of both compilers, then of farside-cc alone."""
         both, ours = ["-ffp-contract=off"], []
         if self.random.random() < 0.15:
@@ -270,8 +282,10 @@ class Maker:
             both.append("-fno-strict-aliasing")
         if self.random.random() < 0.2:
             both.append("-g")
-        if self.random.random() < 0.3:
+        if self.random.random() < 0.3 and units == 1:
             ours.append("-ffarside-whole-program")
+        elif self.random.random() < 0.2 and units == 1:
+            ours.append("-fno-farside-link")
         if self.random.random() < 0.2:
             ours.append("-ffarside-passes=farside-structure,farside-unstructure")
         return [both, ours]
