@@ -25,7 +25,7 @@ def divided(parts, count, random):
 
 def divide(part, count, random):
     head, brace, _ = part.partition(" {\n")
-    if not brace or not re.match(r"[\w \*()]+\(.*\)$", head) or head.startswith("struct"):
+    if not brace or not re.match(r"[\w \*()]+\(.*\)$", head):
         return re.sub(r"^static (?=.*;$)", "VARIABLE ", part, flags=re.M) if part.startswith("static ") else part
     unit = 1 if " main(" in head else random.randint(1, count)
     shared = re.sub(r"^static ", "SHARED ", head)
