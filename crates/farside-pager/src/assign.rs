@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use farside_os::memory::PAGE;
 use farside_policy::replacement::{self, ReplacementPolicy};
-use farside_trace::PageId;
+use farside_trace::{PageId, PageRange};
 
 use crate::pager::Pager;
 use crate::word::State;
@@ -40,13 +40,27 @@ impl Pager {
         let _inside = self.enter();
         // Pages that are being unmapped to be watched have their slots in the hands of whoever does that.
         let _alone = self.lock(&self.reclaiming);
-        if !self.lock_policy().assign(PageId(pages.start)..PageId(pages.end), policy) {
-            return Err(AssignError::TooMany);
+        {
+            let mut parts = self.lock_policy();
+            if !parts.assign(PageId(pages.start)..PageId(pages.end), policy) {
+                return Err(AssignError::TooMany);
+            }
+            if let Some(tracking) = &self.tracking {
+                tracking.look_at_policy(&*parts);
+            }
         }
         for (first, end) in self.table.touched_stretches(pages.start, pages.end) {
             self.pass_on(first..end);
         }
         Ok(())
+    }
+
+    /// The program keeps something large of its own in a range from now on: its pages are likely to be used alike.
+    pub fn begin_region(&self, address: usize, size: usize) {
+        let pages = self.pages_within(address, size);
+        let _inside = self.enter();
+        let range = PageRange::new(PageId(pages.start), pages.end - pages.start);
+        self.lock_policy().begin_region(range);
     }
 
     /// Has pages that are here go over to the policy that they are now assigned to.

@@ -175,6 +175,9 @@ impl Pager {
         };
         let mut policy = Assigned::new(parts.policy);
         policy.set_capacity(capacity(limit));
+        if let Some(tracking) = &parts.tracking {
+            tracking.introduce(&mut policy);
+        }
         Self {
             base: parts.base,
             table: parts.table,

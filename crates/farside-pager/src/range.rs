@@ -3,7 +3,7 @@
 use farside_os::memory::{self, PAGE};
 use farside_policy::batches::BATCH;
 use farside_policy::replacement::{Arrival, ReplacementPolicy};
-use farside_trace::PageId;
+use farside_trace::{PageId, PageRange};
 
 use crate::advice::Said;
 use crate::frames::Run;
@@ -66,6 +66,7 @@ impl Pager {
     pub fn release(&self, addr: usize, len: usize) {
         self.discard(addr, len);
         let (first, end) = self.span(addr, len);
+        self.lock_policy().end_region(PageRange::new(PageId(first), end - first));
         self.rename(|names, _, tell| names.vanish(first, end, tell));
         // Whoever uses memory after giving it back must learn of it, as from the kernel.
         self.table.mark_blocks(first, end, BLOCK_PROTECTED);

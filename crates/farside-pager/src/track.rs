@@ -10,8 +10,9 @@ use std::str::FromStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use farside_trace::PageId;
-use farside_tracking::{Budget, Sample, Tracker, TrackingOptions, Verdict};
+use farside_policy::replacement::ReplacementPolicy;
+use farside_trace::{PageId, PageSample};
+use farside_tracking::{Budget, Tracker, TrackingOptions, Verdict};
 
 use crate::counters::Counters;
 use crate::curve::Fading;
@@ -44,6 +45,9 @@ pub enum When {
 impl Track {
     /// Never.
     pub const OFF: Self = Self { when: When::Off, budget: BUDGET };
+
+    /// While memory is short.
+    pub const PRESSURE: Self = Self { when: When::Pressure, budget: BUDGET };
 }
 
 /// The share of the time that tracking may take unless told otherwise.
@@ -110,16 +114,15 @@ const RECENT_HALF_LIFE: f64 = 3.0;
 /// How long tracking goes on without anything being evicted.
 const REST_AFTER_NS: u64 = 2_000_000_000;
 
-/// Pages that are tracked at first, at most: more as soon as they can be afforded.
-const FIRST: f64 = 1024.0;
-
 /// Tracking of a process.
 pub struct Tracking {
     when: When,
     /// Which pages are tracked if all are, and how often their number is halved: for who has not the lock. [`NOTHING`] if
     /// none is.
-    all: Sample,
+    all: PageSample,
     halvings: AtomicU32,
+    /// How many pages the policy keeps because they were used last, if it is told what is seen; else 0.
+    kept_by_policy: AtomicU32,
     state: Mutex<Tracked>,
 }
 
@@ -159,8 +162,9 @@ impl Tracking {
         };
         (how.when != When::Off).then(|| Self {
             when: how.when,
-            all: Sample::all(salt),
+            all: PageSample::all(salt),
             halvings: AtomicU32::new(NOTHING),
+            kept_by_policy: AtomicU32::new(0),
             state: Mutex::new(state),
         })
     }
@@ -168,14 +172,27 @@ impl Tracking {
 
 impl Tracking {
     /// Which pages are tracked, if any are.
-    fn sample(&self) -> Option<Sample> {
+    fn sample(&self) -> Option<PageSample> {
         let halvings = self.halvings.load(Relaxed);
         (halvings != NOTHING).then(|| self.all.with_halvings(halvings))
     }
 
-    /// Takes note of which pages are tracked.
-    fn set_sample(&self, tracked: &Tracked) {
-        self.halvings.store(tracked.tracker.sample().halvings(), Relaxed);
+    /// Takes note of which pages are tracked; says whether these are others than before.
+    fn set_sample(&self, tracked: &Tracked) -> bool {
+        let halvings = tracked.tracker.sample().halvings();
+        self.halvings.swap(halvings, Relaxed) != halvings
+    }
+
+    /// Tells the policy, which has no pages yet, what it will be told of, if it wants to know.
+    pub(crate) fn introduce(&self, policy: &mut impl ReplacementPolicy) {
+        policy.set_sample(self.all);
+        self.look_at_policy(policy);
+    }
+
+    /// There may be another policy, which wants to be told what is seen, or does not.
+    pub(crate) fn look_at_policy(&self, policy: &impl ReplacementPolicy) {
+        let kept = policy.wants_sample().map_or(0, |pages| pages.max(1) as u32);
+        self.kept_by_policy.store(kept, Relaxed);
     }
 }
 
@@ -203,18 +220,26 @@ impl Pager {
         if tracking.sample().is_none() && !self.begin_tracking(tracking, &mut tracked, now) {
             return;
         }
+        let is_tracked = tracked.tracker.sample().has(PageId(page));
+        let kept = tracking.kept_by_policy.load(Relaxed) as usize;
+        tracked.tracker.limit_active((kept > 0).then_some(kept));
         self.note_visit(&mut tracked, page, state);
         if now - tracked.looked_at > LOOK_NS {
             self.look_at_tracking(tracking, &mut tracked, now);
         }
-        if tracking.sample().is_some() {
-            tracking.set_sample(&tracked);
+        let is_changed = tracking.sample().is_some() && tracking.set_sample(&tracked);
+        let sample = tracked.tracker.sample();
+        let mut cooled = match tracked.cooled.len() < UNMAP_BATCH {
+            true => Vec::new(),
+            false => std::mem::take(&mut tracked.cooled),
+        };
+        drop(tracked);
+        if is_tracked || is_changed {
+            self.tell_policy(tracking, page, is_changed.then_some(sample));
         }
-        if tracked.cooled.len() < UNMAP_BATCH {
+        if cooled.is_empty() {
             return;
         }
-        let mut cooled = std::mem::take(&mut tracked.cooled);
-        drop(tracked);
         if self.try_unmap_to_watch(w, &cooled) {
             cooled.clear();
         }
@@ -223,6 +248,19 @@ impl Pager {
         let mut tracked = self.lock(&tracking.state);
         tracked.spent_ns += spent;
         tracked.cooled.append(&mut cooled);
+    }
+
+    /// Tells the policy that the program came to a tracked page, and which pages are tracked if these are others now.
+    fn tell_policy(&self, tracking: &Tracking, page: u64, sample: Option<PageSample>) {
+        if tracking.kept_by_policy.load(Relaxed) == 0 {
+            return;
+        }
+        let mut policy = self.lock_policy();
+        if let Some(sample) = sample {
+            policy.set_sample(sample);
+        }
+        policy.come(PageId(page));
+        tracking.look_at_policy(&*policy);
     }
 
     /// Takes note of a fault, if its page is tracked, and of what the program has not come to for a while.
@@ -252,10 +290,7 @@ impl Pager {
         }
         (tracked.evicted, tracked.pressed_at) = (evicted, now);
         (tracked.looked_at, tracked.shown_at, tracked.spent_ns) = (now, now, 0);
-        tracked.tracker.begin();
-        while self.touched() as f64 * tracked.tracker.sample().rate() > FIRST
-            && tracked.tracker.fewer()
-        {}
+        tracked.tracker.begin(self.touched());
         self.learn_pages(tracked);
         tracking.set_sample(tracked);
         true

@@ -8,7 +8,7 @@ use farside_policy::replacement::region::{MOST_REGIONS, RegionMap, RegionOptions
 use farside_policy::replacement::{
     self, Arrival, Lirs, LirsOptions, RegionSpecific, ReplacementPolicy, Slot,
 };
-use farside_trace::PageId;
+use farside_trace::{PageId, PageRange, PageSample};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use support::counting::{Counting, allocations};
@@ -70,6 +70,13 @@ fn nothing_is_allocated_within_the_capacity() {
             if std::mem::replace(&mut resident[page.0 as usize], true) {
                 continue;
             }
+            if page.0.is_multiple_of(300) {
+                policy.begin_region(PageRange::new(page, 256 + page.0 % 512));
+            }
+            if page.0.is_multiple_of(5000) {
+                policy.set_sample(PageSample::all(7).with_halvings((page.0 / 5000 % 3) as u32));
+            }
+            policy.come(page);
             policy.expect(page);
             if policy.len() == PAGES
                 && let Some(victim) = policy.victim()
@@ -107,6 +114,10 @@ enum Op {
     Refuse,
     Watch(usize),
     Capacity(usize),
+    Come(Index),
+    Sample(u32),
+    BeginRegion(Index, u64),
+    EndRegion(Index, u64),
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -123,6 +134,10 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Refuse),
         3 => (0..9_usize).prop_map(Op::Watch),
         1 => (0..40_usize).prop_map(Op::Capacity),
+        4 => any::<Index>().prop_map(Op::Come),
+        1 => (0..4_u32).prop_map(Op::Sample),
+        1 => (any::<Index>(), 200..400_u64).prop_map(|(index, pages)| Op::BeginRegion(index, pages)),
+        1 => (any::<Index>(), 0..400_u64).prop_map(|(index, pages)| Op::EndRegion(index, pages)),
     ]
 }
 
@@ -208,6 +223,21 @@ impl Resident {
                 assert!(watched.iter().all(|(page, slot)| self.slots.get(page) == Some(slot)));
             }
             Op::Capacity(pages) => self.policy.set_capacity(pages),
+            Op::Come(index) => {
+                self.policy.come(PageId(index.index(fresh.0 as usize + 1) as u64));
+            }
+            Op::Sample(halvings) => {
+                self.policy.set_sample(PageSample::all(7).with_halvings(halvings));
+            }
+            // Beside what comes later, or over what came.
+            Op::BeginRegion(index, pages) => {
+                let first = PageId(index.index(fresh.0 as usize + 1) as u64);
+                self.policy.begin_region(PageRange::new(first, pages));
+            }
+            Op::EndRegion(index, pages) => {
+                let first = PageId(index.index(fresh.0 as usize + 1) as u64);
+                self.policy.end_region(PageRange::new(first, pages));
+            }
         }
         assert_eq!(self.policy.len(), self.slots.len(), "{}", self.policy.name());
         assert_eq!(self.policy.is_empty(), self.slots.is_empty(), "{}", self.policy.name());

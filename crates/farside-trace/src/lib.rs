@@ -8,6 +8,7 @@ pub mod import;
 mod metadata;
 mod page;
 mod reader;
+mod sample;
 pub mod synthetic;
 pub mod tape;
 
@@ -20,3 +21,4 @@ pub use file::{
 pub use metadata::{Filter, Metadata};
 pub use page::{PAGE_SHIFT, PAGE_SIZE, PageId, PageRange};
 pub use reader::{Accesses, Record, Records, TraceFormat, TraceReader};
+pub use sample::PageSample;

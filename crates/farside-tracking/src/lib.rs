@@ -2,7 +2,7 @@
 //! software: what stands in for PATH's hardware (sections 2 and 3).
 //!
 //! The hardware records each access to a page that is not among the hottest. Software sees an access to a page that is
-//! mapped only if it had been unmapped before, and pays with a fault. So only a [sample](Sample) of the pages is tracked,
+//! mapped only if it had been unmapped before, and pays with a fault. So only a [sample](farside_trace::PageSample) of the pages is tracked,
 //! as many as a [budget](Budget) allows. A tracked page is mapped when the program comes there, stays in the
 //! [active set](ActiveSet) for as long as pages stay that are used again at once, and is unmapped then. How many tracked
 //! pages the program came to meanwhile is known from their [stack](Stack), and makes a [curve](LiveCurve).
@@ -14,7 +14,6 @@ mod active;
 mod budget;
 mod curve;
 mod order;
-mod sample;
 mod stack;
 mod tracker;
 
@@ -22,6 +21,5 @@ pub use active::ActiveSet;
 pub use budget::{Budget, Verdict};
 pub use curve::LiveCurve;
 pub use order::OrderedSlots;
-pub use sample::Sample;
 pub use stack::Stack;
 pub use tracker::{Tracker, TrackingOptions};

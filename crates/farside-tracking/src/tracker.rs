@@ -1,12 +1,15 @@
 //! Tracks the sampled pages of one program.
 
-use farside_trace::PageId;
+use farside_trace::{PageId, PageSample};
 
 use crate::active::Activity;
-use crate::{ActiveSet, LiveCurve, Sample, Stack};
+use crate::{ActiveSet, LiveCurve, Stack};
 
 /// Fewest pages in the active set: with fewer, the uses of a page come again at once by chance.
 const LEAST_ACTIVE: u32 = 4;
+
+/// Pages that are tracked at first, at most: more as soon as they can be afforded.
+const FIRST: f64 = 1024.0;
 
 /// What may be chosen about tracking.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -40,10 +43,12 @@ struct Tracked {
 #[derive(Clone, Debug)]
 pub struct Tracker {
     options: TrackingOptions,
-    sample: Sample,
+    sample: PageSample,
     stack: Stack<Tracked>,
     active: ActiveSet,
     curve: LiveCurve,
+    /// Most pages of all that there are that are taken to be hot.
+    most_active: Option<u32>,
 }
 
 impl Tracker {
@@ -51,15 +56,16 @@ impl Tracker {
     pub fn new(options: TrackingOptions, salt: u64) -> Self {
         Self {
             options,
-            sample: Sample::all(salt),
+            sample: PageSample::all(salt),
             stack: Stack::new(),
             active: ActiveSet::default(),
             curve: LiveCurve::new(),
+            most_active: None,
         }
     }
 
     /// Which pages are tracked.
-    pub fn sample(&self) -> Sample {
+    pub fn sample(&self) -> PageSample {
         self.sample
     }
 
@@ -76,6 +82,12 @@ impl Tracker {
     /// Older uses count for less from now on, by this weight from 0 to 1.
     pub fn age(&mut self, weight: f64) {
         self.curve.age(weight);
+    }
+
+    /// Somebody decides by what is seen who keeps so many pages because they were used last, and no more: no more than
+    /// that are taken to be hot. `None` if nobody does.
+    pub fn limit_active(&mut self, pages: Option<usize>) {
+        self.most_active = pages.and_then(|pages| u32::try_from(pages).ok());
     }
 
     /// A page that the program had come to already is tracked from now on, and not mapped.
@@ -111,7 +123,8 @@ impl Tracker {
 
     /// Tracked pages that the active set has room for, where each stands for `scale` pages.
     fn active_pages(&self, scale: f64) -> u32 {
-        ((f64::from(self.options.active) / scale).round() as u32).max(LEAST_ACTIVE)
+        let active = self.most_active.unwrap_or(u32::MAX).min(self.options.active);
+        ((f64::from(active) / scale).round() as u32).max(LEAST_ACTIVE)
     }
 
     /// Takes out a page that has not been in use of late, and is to be unmapped; `touched` as above.
@@ -123,9 +136,11 @@ impl Tracker {
         self.active.leave(pages, ends)
     }
 
-    /// No page is tracked any more, but what was seen stays.
-    pub fn begin(&mut self) {
+    /// No page is tracked any more, but what was seen stays; of so many pages that the program came to, no more than a
+    /// few are to be tracked at first.
+    pub fn begin(&mut self, touched: u64) {
         (self.stack, self.active) = (Stack::new(), ActiveSet::default());
+        while touched as f64 * self.sample.rate() > FIRST && self.fewer() {}
     }
 
     /// A page was given back by the program.

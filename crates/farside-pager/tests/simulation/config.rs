@@ -172,6 +172,10 @@ impl Config {
         let when = if seed >> 14 & 1 == 0 { When::Always } else { When::Pressure };
         let budget = [0.001, 0.1, 1.0, 1.0][(seed >> 15) as usize & 3];
         self.track = Track { when, budget };
+        // The others have their policies by chance.
+        if seed >> 17 & 1 == 1 {
+            self.policy = "region";
+        }
     }
 
     pub fn drawn(r: &mut Random) -> Self {

@@ -120,6 +120,10 @@ fn build(
         names: None,
         tracking: Tracking::new(config.track, config.tag_seed),
     });
+    // Told of only where they are large enough.
+    let part = config.region as usize * PAGE / 3;
+    pager.begin_region(arena.base, part);
+    pager.begin_region(arena.base + part, 2 * part);
     let pointing = (config.follow > 0).then_some(arena.base as u64);
     let model = RefCell::new(Model::new(config.region, pointing));
     World { config, scheduler, space, store, pager, model }

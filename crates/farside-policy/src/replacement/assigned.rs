@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use farside_trace::PageId;
+use farside_trace::{PageId, PageRange, PageSample};
 
 use super::{Arrival, ReplacementPolicy, Slot};
 
@@ -23,6 +23,8 @@ pub struct Assigned {
     /// Ranges that are not the default's, in ascending order, none overlapping another.
     ranges: Vec<(Range<u64>, usize)>,
     capacity: usize,
+    /// Of which uses are told, if of any.
+    sample: Option<PageSample>,
 }
 
 struct Part {
@@ -34,7 +36,12 @@ struct Part {
 impl Assigned {
     /// Every page is that policy's.
     pub fn new(policy: Box<dyn ReplacementPolicy>) -> Self {
-        Self { parts: vec![Part { policy, debt: 0 }], ranges: Vec::new(), capacity: 0 }
+        Self {
+            parts: vec![Part { policy, debt: 0 }],
+            ranges: Vec::new(),
+            capacity: 0,
+            sample: None,
+        }
     }
 
     /// From now on the pages of `range` that arrive are this policy's, or the default's again. False, and nothing
@@ -68,6 +75,9 @@ impl Assigned {
             return None;
         }
         policy.set_capacity(self.capacity);
+        if let Some(sample) = self.sample {
+            policy.set_sample(sample);
+        }
         let is_free = |&part: &usize| !has_range(part) && self.parts[part].policy.is_empty();
         let free = (1..self.parts.len()).find(is_free);
         // As many as slots can tell apart; there is a free one if pages are always passed on.
@@ -207,6 +217,28 @@ impl ReplacementPolicy for Assigned {
             part.policy.watch(most, out);
             out[known..].iter_mut().for_each(|(_, slot)| *slot = join(at, *slot));
         }
+    }
+
+    fn wants_sample(&self) -> Option<usize> {
+        self.parts.iter().filter_map(|part| part.policy.wants_sample()).min()
+    }
+
+    fn set_sample(&mut self, sample: PageSample) {
+        self.sample = Some(sample);
+        self.parts.iter_mut().for_each(|part| part.policy.set_sample(sample));
+    }
+
+    fn come(&mut self, page: PageId) {
+        let part = self.part_of(page);
+        self.parts[part].policy.come(page);
+    }
+
+    fn begin_region(&mut self, range: PageRange) {
+        self.parts.iter_mut().for_each(|part| part.policy.begin_region(range));
+    }
+
+    fn end_region(&mut self, range: PageRange) {
+        self.parts.iter_mut().for_each(|part| part.policy.end_region(range));
     }
 
     fn len(&self) -> usize {

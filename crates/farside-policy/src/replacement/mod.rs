@@ -37,7 +37,7 @@ pub use fifo::Fifo;
 pub use lirs::{Lirs, LirsOptions};
 pub use lru::{Lru, Mru};
 pub use priority::{MOST_PRIORITIES, Priority};
-pub use region::RegionSpecific;
+pub use region::{RegionSpecific, RegionsInRun};
 pub use registry::{
     BY_WATCHING, NAMES, OMNISCIENT, PolicyVisitor, by_name, in_run, of_runs, visit_by_name,
 };
@@ -46,7 +46,7 @@ pub use second_chance::SecondChance;
 pub use two_queue::TwoQueue;
 pub use watching::{Watching, WatchingOptions};
 
-use farside_trace::PageId;
+use farside_trace::{PageId, PageRange, PageSample};
 
 /// Names a resident page inside a policy; the caller keeps it for as long as the page is resident.
 ///
@@ -148,6 +148,35 @@ pub trait ReplacementPolicy: Send {
         let _ = (max, out);
     }
 
+    /// If the policy decides by the uses of a [sample](Self::set_sample) of all pages: how many pages it keeps because
+    /// they were used last, whose uses need not be told.
+    fn wants_sample(&self) -> Option<usize> {
+        None
+    }
+
+    /// The caller tells of the uses of the pages of this sample from now on, as far as it can: see [`come`](Self::come).
+    /// Called for the first time before the first page, and when the sample is halved or doubled, and for nothing else.
+    fn set_sample(&mut self, sample: PageSample) {
+        let _ = sample;
+    }
+
+    /// The program came to a page of the [sample](Self::set_sample), which may be resident or not: if not, it arrives
+    /// after that.
+    fn come(&mut self, page: PageId) {
+        let _ = page;
+    }
+
+    /// The program keeps something large of its own in `range` from now on, as an array: its pages are likely to be used
+    /// alike. They are none of another such range any more.
+    fn begin_region(&mut self, range: PageRange) {
+        let _ = range;
+    }
+
+    /// What there is of such ranges in `range` is given back; its pages have been [removed](Self::remove).
+    fn end_region(&mut self, range: PageRange) {
+        let _ = range;
+    }
+
     /// Number of resident pages the policy knows of.
     fn len(&self) -> usize;
 
@@ -208,6 +237,26 @@ impl<P: ReplacementPolicy + ?Sized> ReplacementPolicy for Box<P> {
 
     fn watch(&mut self, max: usize, out: &mut Vec<(PageId, Slot)>) {
         (**self).watch(max, out);
+    }
+
+    fn wants_sample(&self) -> Option<usize> {
+        (**self).wants_sample()
+    }
+
+    fn set_sample(&mut self, sample: PageSample) {
+        (**self).set_sample(sample);
+    }
+
+    fn come(&mut self, page: PageId) {
+        (**self).come(page);
+    }
+
+    fn begin_region(&mut self, range: PageRange) {
+        (**self).begin_region(range);
+    }
+
+    fn end_region(&mut self, range: PageRange) {
+        (**self).end_region(range);
     }
 
     fn len(&self) -> usize {

@@ -2,8 +2,8 @@
 
 use super::{
     Adaptive, Arc, Bimodal, Clock, ClockPro, Eden, Fifo, Lirs, LirsOptions, Lru, MOST_PRIORITIES,
-    Mru, Priority, RegionSpecific, ReplacementPolicy, S3Fifo, SecondChance, TwoQueue, Watching,
-    WatchingOptions,
+    Mru, Priority, RegionSpecific, RegionsInRun, ReplacementPolicy, S3Fifo, SecondChance, TwoQueue,
+    Watching, WatchingOptions,
 };
 
 /// Name and one-line description of every policy that works with the accesses a run can see.
@@ -25,6 +25,10 @@ pub const BY_WATCHING: &[(&str, &str)] = &[
     ("mru", "evict what came last, but for the very last: for loops over more than fits"),
     ("clock", "CLOCK, as far as uses are known"),
     ("lirs", "LIRS: keep what comes back soonest, as far as uses are known; for loops and scans"),
+    (
+        RegionsInRun::NAME,
+        "PATH's: LRU or MRU for each large allocation, and memory where it helps most, by what tracking tells",
+    ),
 ];
 
 /// The same for policies that have to see every access, as in a simulation.
@@ -116,6 +120,7 @@ pub fn in_run(name: &str) -> Option<Box<dyn ReplacementPolicy>> {
         }
         "clock" => Box::new(Watching::new("clock", Clock::new(false), watching)),
         "lirs" => Box::new(Watching::new("lirs", Lirs::with_options("lirs", bounded), watching)),
+        RegionsInRun::NAME => Box::new(RegionsInRun::new()),
         _ if NAMES.iter().any(|(known, _)| *known == name) => return by_name(name),
         _ => return None,
     })

@@ -5,6 +5,7 @@ pub mod counting;
 pub mod faults;
 pub mod naive;
 pub mod region_stacks;
+pub mod run;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

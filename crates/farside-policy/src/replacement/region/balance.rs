@@ -4,7 +4,7 @@
 use super::curves::Misses;
 
 /// A curve over the latest epochs: each epoch counts for less the longer it is ago.
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Copy, Clone, Debug)]
 pub struct History {
     less: f64,
     present: f64,
@@ -12,12 +12,23 @@ pub struct History {
 }
 
 impl History {
-    /// Adds the misses of an epoch; those before count for `1 - 1 / epochs` of what they did.
-    pub fn add(&mut self, misses: Misses, epochs: f64) {
-        let keep = 1.0 - 1.0 / epochs;
-        self.less = self.less * keep + misses.less as f64;
-        self.present = self.present * keep + misses.present as f64;
-        self.more = self.more * keep + misses.more as f64;
+    /// Nothing so far.
+    pub const NONE: Self = Self { less: 0.0, present: 0.0, more: 0.0 };
+
+    /// Adds the misses of an epoch, which count for `weight` each; those before count for `1 - 1 / epochs` of what they
+    /// did.
+    pub fn add(&mut self, misses: Misses, weight: f64, epochs: f64) {
+        self.scale(1.0 - 1.0 / epochs);
+        self.less += misses.less as f64 * weight;
+        self.present += misses.present as f64 * weight;
+        self.more += misses.more as f64 * weight;
+    }
+
+    /// All that was counted counts for so many times as much.
+    pub fn scale(&mut self, factor: f64) {
+        self.less *= factor;
+        self.present *= factor;
+        self.more *= factor;
     }
 
     /// Misses with the present memory.

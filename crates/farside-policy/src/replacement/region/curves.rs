@@ -201,11 +201,6 @@ impl Curves {
         self.sizes[region]
     }
 
-    /// Pages between the points of a curve.
-    pub const fn step(&self) -> usize {
-        self.step
-    }
-
     /// Changes a region's memory.
     pub fn resize(&mut self, region: usize, pages: usize) {
         self.sizes[region] = pages;
@@ -272,6 +267,22 @@ impl Curves {
             Order::Lru => self.lru.misses[region],
             Order::Mru => self.mru.misses[region],
         }
+    }
+
+    /// Forgets the pages and the misses of a region, whose memory stays as it is.
+    pub fn clear(&mut self, region: usize) {
+        let Self { lru, mru, gone, .. } = self;
+        for list in region * GROUPS..(region + 1) * GROUPS {
+            while let Some(slot) = lru.lists.pop_oldest(list) {
+                if mru.group_of(slot).is_none() {
+                    gone.push(slot);
+                }
+            }
+        }
+        for list in region * GROUPS..(region + 1) * GROUPS {
+            gone.extend(std::iter::from_fn(|| mru.lists.pop_oldest(list)));
+        }
+        self.reset(region);
     }
 
     /// Begins to count anew.

@@ -1,6 +1,6 @@
-//! Which pages are tracked.
+//! A share of all pages, by which the others are judged.
 
-use farside_trace::PageId;
+use crate::PageId;
 
 /// Mixes the bits of page numbers, so that any of them decide (the golden ratio, in 64 bits).
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -12,12 +12,12 @@ const MOST_HALVINGS: u32 = 24;
 ///
 /// A smaller sample is part of a larger one.
 #[derive(Copy, Clone, Debug)]
-pub struct Sample {
+pub struct PageSample {
     salt: u64,
     halvings: u32,
 }
 
-impl Sample {
+impl PageSample {
     /// All pages; another `salt` makes another sample of the smaller ones.
     pub fn all(salt: u64) -> Self {
         Self { salt, halvings: 0 }
@@ -33,15 +33,21 @@ impl Sample {
         Self { halvings, ..self }
     }
 
-    /// Whether a page is tracked.
+    /// Whether a page is part of it.
     #[inline]
     pub fn has(self, page: PageId) -> bool {
-        let mixed = (page.0 ^ self.salt).wrapping_mul(MULTIPLIER);
-        let mixed = (mixed ^ mixed >> 32).wrapping_mul(MULTIPLIER);
-        mixed.leading_zeros() >= self.halvings
+        self.most_halvings(page) >= self.halvings
     }
 
-    /// The share of pages that is tracked, about.
+    /// How often the sample of all pages can be halved with a page still being part of it.
+    #[inline]
+    pub fn most_halvings(self, page: PageId) -> u32 {
+        let mixed = (page.0 ^ self.salt).wrapping_mul(MULTIPLIER);
+        let mixed = (mixed ^ mixed >> 32).wrapping_mul(MULTIPLIER);
+        mixed.leading_zeros()
+    }
+
+    /// The share of pages that it has, about.
     pub fn rate(self) -> f64 {
         (-f64::from(self.halvings)).exp2()
     }
@@ -68,7 +74,7 @@ mod tests {
     #[test]
     fn samples_are_shares_and_parts_of_each_other() {
         for salt in [0, 1, u64::MAX] {
-            let mut sample = Sample::all(salt);
+            let mut sample = PageSample::all(salt);
             let mut before: Vec<u64> = (0..100_000).collect();
             assert!(!sample.double());
             for halvings in 1..8 {

@@ -1,0 +1,323 @@
+//! Region-specific replacement in a run, where few uses are seen (PATH, section 4.1.1).
+
+use farside_trace::{PageId, PageRange, PageSample};
+
+use super::super::list::{Lists, SlotPages};
+use super::super::{Arrival, ReplacementPolicy, Slot};
+use super::map::{MOST_REGIONS, RegionMap};
+use super::options::RegionOptions;
+use super::sampled::Sampled;
+use super::shares::Shares;
+use super::{Curves, Order};
+
+/// The first of the lists of pages whose uses cannot be seen: one for each region.
+const MAPPED: usize = 0;
+
+/// The first of the lists of pages whose next use will be seen.
+const WATCHED: usize = MOST_REGIONS;
+
+/// Pages that came last, of whatever region.
+const FRESH: usize = 2 * MOST_REGIONS;
+
+/// Pages that the program is done with.
+const DONE: usize = FRESH + 1;
+
+const LISTS: usize = DONE + 1;
+
+/// Of the pages of a region that leave in the order of their last use, one in so many is watched.
+const WATCHED_ONE_IN: usize = 8;
+
+/// One page in so many stays because it came last; at least [`LEAST_FRESH`] and at most [`MOST_FRESH`].
+const FRESH_ONE_IN: usize = 16;
+
+/// A single instruction can need several pages at once.
+const LEAST_FRESH: usize = 32;
+
+/// As many as the paper's page access buffer has.
+const MOST_FRESH: usize = 2048;
+
+/// The capacity follows the number of pages that are here if it is different by one in so many.
+const CLOSE: usize = 64;
+
+/// LRU or MRU for each region of memory, and memory where it helps most, by what a sample of the pages tells.
+///
+/// What [`RegionSpecific`](super::RegionSpecific) is where all is seen. Regions are those that the caller
+/// [tells of](ReplacementPolicy::begin_region), and all other pages. What decides about them is the same, but knows the
+/// sample's pages alone, each of which stands for others of its region. Which page of a region leaves is decided by what
+/// can be seen: of one in the order of the last use what came first, but for what is used while it is watched, as second
+/// chance does; of one in the reverse order what came last, apart from those pages that came last of all.
+///
+/// Without a sample each region stays in the order of the last use, with the memory that it took.
+#[derive(Clone, Debug)]
+pub struct RegionsInRun {
+    map: RegionMap,
+    shares: Shares,
+    sampled: Sampled,
+    told: PageSample,
+    pages: SlotPages,
+    /// By slot.
+    region_of: Vec<u8>,
+    lists: Lists<LISTS>,
+    /// Pages of each region that are here.
+    lens: [usize; MOST_REGIONS],
+    /// Regions of which a page left since as many as may be were watched.
+    pressed: [bool; MOST_REGIONS],
+    most_fresh: usize,
+    /// Most pages that were here when one had to leave, in this epoch.
+    full: usize,
+}
+
+impl RegionsInRun {
+    /// What it is called.
+    pub const NAME: &'static str = "region";
+
+    /// A policy without pages, and with one region.
+    pub fn new() -> Self {
+        let options = RegionOptions { noise: 1.0, ..RegionOptions::default() };
+        let mut shares = Shares::new(options);
+        shares.appear(1);
+        Self {
+            map: RegionMap::told(),
+            shares,
+            sampled: Sampled::new(),
+            told: PageSample::all(0),
+            pages: SlotPages::new(),
+            region_of: Vec::new(),
+            lists: Lists::new(),
+            lens: [0; MOST_REGIONS],
+            pressed: [false; MOST_REGIONS],
+            most_fresh: LEAST_FRESH,
+            full: 0,
+        }
+    }
+
+    /// Order and memory in pages of each region, by its number; the first is of what belongs to no other.
+    pub fn regions(&self) -> impl Iterator<Item = (Order, usize)> + '_ {
+        (0..self.shares.len()).map(|region| (self.shares.order(region), self.shares.size(region)))
+    }
+
+    fn region_of(&self, slot: Slot) -> usize {
+        usize::from(self.region_of[slot.0 as usize])
+    }
+
+    /// A page is here, and came last.
+    fn arrive(&mut self, page: PageId) -> Slot {
+        let region = self.map.region_of(page);
+        let slot = self.pages.insert(page);
+        if slot.0 as usize >= self.region_of.len() {
+            self.region_of.resize(slot.0 as usize + 1, 0);
+        }
+        self.region_of[slot.0 as usize] = region as u8;
+        self.lens[region] += 1;
+        self.shares.grow(region, self.lens[region]);
+        self.forget_gone();
+        self.lists.push_youngest(FRESH, slot);
+        while self.lists.len(FRESH) > self.most_fresh
+            && let Some(oldest) = self.lists.pop_oldest(FRESH)
+        {
+            self.lists.push_youngest(MAPPED + self.region_of(oldest), oldest);
+        }
+        slot
+    }
+
+    /// A page is not here any more, or its region does not have it.
+    fn withdraw(&mut self, slot: Slot) {
+        self.lists.remove(slot);
+        self.lens[self.region_of(slot)] -= 1;
+    }
+
+    /// Whether a region has pages that are not among those that came last.
+    fn gives(&self, region: usize) -> bool {
+        !self.lists.is_empty(MAPPED + region) || !self.lists.is_empty(WATCHED + region)
+    }
+
+    /// The page of a region that leaves first.
+    fn first_to_leave(&self, region: usize) -> Option<Slot> {
+        let Self { lists, .. } = self;
+        match self.shares.order(region) {
+            Order::Lru => lists.oldest(WATCHED + region).or_else(|| lists.oldest(MAPPED + region)),
+            Order::Mru => {
+                lists.youngest(MAPPED + region).or_else(|| lists.youngest(WATCHED + region))
+            }
+        }
+    }
+
+    /// There is so much memory for all regions.
+    fn divide(&mut self, pages: usize) {
+        self.most_fresh = (pages / FRESH_ONE_IN).clamp(LEAST_FRESH, MOST_FRESH).min(pages / 2);
+        self.shares.set_capacity(pages);
+        self.choose_sample();
+    }
+
+    /// Looks at another part of the sample, if it is to.
+    fn choose_sample(&mut self) {
+        if !self.sampled.choose(self.told, self.shares.capacity()) {
+            return;
+        }
+        let mut from = 0;
+        while let Some((slot, region)) = self.sampled.next_outside(&mut from) {
+            self.shares.remove(region, slot);
+            self.sampled.release(slot);
+        }
+        self.shares.set_rate(self.sampled.rate());
+        self.see_all();
+        self.forget_gone();
+    }
+
+    /// Tells how much of each region is seen.
+    fn see_all(&mut self) {
+        for region in 0..self.shares.len() {
+            self.shares.see(region, self.sampled.share(region));
+        }
+    }
+
+    /// Forgets pages of the sample that say nothing any more.
+    fn forget_gone(&mut self) {
+        while let Some(slot) = self.shares.next_gone() {
+            self.sampled.release(slot);
+        }
+    }
+
+    /// An epoch is over: there is as much memory as there turned out to be, which may not be what was said, since limits
+    /// change by little steps.
+    fn follow_limit(&mut self) {
+        let full = std::mem::take(&mut self.full);
+        if full > 0 && full.abs_diff(self.shares.capacity()) > full / CLOSE {
+            self.divide(full);
+        }
+        self.see_all();
+    }
+}
+
+impl Default for RegionsInRun {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ReplacementPolicy for RegionsInRun {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn set_capacity(&mut self, pages: usize) {
+        self.pages.reserve(pages);
+        self.region_of.reserve_exact(pages.saturating_sub(self.region_of.len()));
+        self.lists.reserve(pages);
+        let most = Sampled::most();
+        let step = self.shares.step_of(most);
+        // The page that is looked at may be one more.
+        let sampled = Curves::most_slots(most, step, MOST_REGIONS).saturating_add(2);
+        self.sampled.reserve(sampled);
+        self.shares.reserve(sampled);
+        self.divide(pages);
+        self.forget_gone();
+    }
+
+    fn wants_sample(&self) -> Option<usize> {
+        Some(self.most_fresh)
+    }
+
+    fn set_sample(&mut self, sample: PageSample) {
+        self.told = sample;
+        self.choose_sample();
+    }
+
+    fn come(&mut self, page: PageId) {
+        if !self.sampled.has(page) {
+            return;
+        }
+        let region = self.map.region_of(page);
+        let (slot, before) = self.sampled.come(page, region);
+        if let Some(before) = before.filter(|before| *before != region) {
+            self.shares.remove(before, slot);
+        }
+        if self.shares.reference(region, slot) {
+            self.follow_limit();
+        }
+        self.forget_gone();
+    }
+
+    fn begin_region(&mut self, range: PageRange) {
+        let Self { map, lens, .. } = self;
+        let Some(begun) = map.begin(range, |region| lens[region] == 0) else { return };
+        if begun.is_renewed {
+            self.shares.renew(begun.region);
+            self.sampled.renew(begun.region);
+        }
+        self.shares.appear(self.map.len());
+        self.see_all();
+        self.forget_gone();
+    }
+
+    fn end_region(&mut self, range: PageRange) {
+        self.map.end(range);
+    }
+
+    fn insert(&mut self, page: PageId, arrival: Arrival) -> Slot {
+        let slot = self.arrive(page);
+        if arrival == Arrival::FirstTouch {
+            self.sampled.touch(self.region_of(slot), page);
+        }
+        slot
+    }
+
+    fn access(&mut self, slot: Slot) {
+        let region = self.region_of(slot);
+        let list = self.lists.list_of(slot);
+        if list == Some(WATCHED + region) || list == Some(MAPPED + region) {
+            self.lists.remove(slot);
+            // Uses of most pages are not seen: those that are must not leave for it where what was used last does.
+            match self.shares.order(region) {
+                Order::Lru => self.lists.push_youngest(MAPPED + region, slot),
+                Order::Mru => self.lists.push_oldest(MAPPED + region, slot),
+            }
+        }
+    }
+
+    fn dismiss(&mut self, slot: Slot) {
+        self.lists.remove(slot);
+        self.lists.push_youngest(DONE, slot);
+    }
+
+    fn remove(&mut self, slot: Slot) {
+        self.withdraw(slot);
+        self.pages.release(slot);
+    }
+
+    fn victim(&mut self) -> Option<PageId> {
+        self.full = self.full.max(self.len());
+        let giving = || self.shares.most_above(|region| self.lens[region], |it| self.gives(it));
+        let slot = (self.lists.oldest(DONE))
+            .or_else(|| giving().and_then(|region| self.first_to_leave(region)))
+            .or_else(|| self.lists.oldest(FRESH))?;
+        self.pressed[self.region_of(slot)] = true;
+        self.withdraw(slot);
+        Some(self.pages.release(slot))
+    }
+
+    fn restore(&mut self, page: PageId) -> Slot {
+        self.arrive(page)
+    }
+
+    fn watch(&mut self, max: usize, out: &mut Vec<(PageId, Slot)>) {
+        let mut left = max;
+        for region in (0..self.shares.len()).filter(|it| self.shares.order(*it) == Order::Lru) {
+            let most = self.lens[region] / WATCHED_ONE_IN;
+            while self.pressed[region] && left > 0 {
+                if self.lists.len(WATCHED + region) >= most {
+                    self.pressed[region] = false;
+                    break;
+                }
+                let Some(slot) = self.lists.pop_oldest(MAPPED + region) else { break };
+                self.lists.push_youngest(WATCHED + region, slot);
+                out.extend(self.pages.get(slot).map(|page| (page, slot)));
+                left -= 1;
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.pages.len()
+    }
+}
