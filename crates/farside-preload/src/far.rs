@@ -1,5 +1,6 @@
 //! The one place that knows the pager: where the far region is, and how to reach it.
 
+use std::ffi::c_void;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
@@ -47,6 +48,29 @@ pub fn is_open() -> bool {
 #[inline]
 pub fn pager() -> Option<&'static Pager> {
     service().map(Service::pager)
+}
+
+/// Fewest bytes of an allocation or mapping that the replacement policy is told of.
+pub const LARGE: usize = 1 << 20;
+
+/// The program has so much memory for a single purpose: the replacement policy is told, if it is large and far. Returns
+/// the address.
+#[inline]
+pub fn note_large(pointer: *mut c_void, size: usize) -> *mut c_void {
+    if size >= LARGE {
+        tell_of_large(pointer as usize, size);
+    }
+    pointer
+}
+
+#[cold]
+fn tell_of_large(addr: usize, size: usize) {
+    if contains(addr)
+        && let Some(pager) = pager()
+    {
+        let tell = || pager.begin_region(addr, size);
+        if thread::in_runtime() { tell() } else { thread::as_runtime(tell) }
+    }
 }
 
 /// The pager, when there is one and the calling thread is the program's: the runtime's own requests

@@ -120,7 +120,7 @@ with_caller!(
 extern "C" fn malloc_for(size: usize, caller: usize) -> *mut c_void {
     if uses_heap() && !loader::asks(caller, size) {
         // SAFETY: any size may be asked for.
-        unsafe { je::malloc(size.max(LEAST)) }
+        far::note_large(unsafe { je::malloc(size.max(LEAST)) }, size)
     } else {
         runtime_allocate(size, LEAST)
     }
@@ -149,7 +149,7 @@ fn allocate_zero_pages(total: usize) -> *mut c_void {
     // SAFETY: any size may be asked for; the block has at least `total` bytes and, when it is far,
     // consists of whole pages of its own.
     unsafe {
-        let pointer = je::malloc(total);
+        let pointer = far::note_large(je::malloc(total), total);
         if pointer.is_null() {
             return pointer;
         }
@@ -271,12 +271,12 @@ unsafe fn resize_large(pointer: *mut c_void, size: usize) -> *mut c_void {
         let old = heap::usable_size(pointer);
         let whole = (pointer as usize | old).is_multiple_of(PAGE);
         if size <= old || old < RELOCATE_FROM || !whole {
-            return je::realloc(pointer, size);
+            return far::note_large(je::realloc(pointer, size), size);
         }
         if je::xallocx(pointer, size, 0, 0) >= size {
-            return pointer;
+            return far::note_large(pointer, size);
         }
-        let new = je::malloc(size);
+        let new = far::note_large(je::malloc(size), size);
         if new.is_null() {
             return new;
         }
@@ -324,7 +324,7 @@ fn allocate_aligned(align: usize, size: usize) -> *mut c_void {
     let mut pointer = null_mut();
     // SAFETY: the pointer is written to a local variable.
     let error = unsafe { je::posix_memalign(&mut pointer, align, size.max(LEAST)) };
-    if error == 0 { pointer } else { null_mut() }
+    if error == 0 { far::note_large(pointer, size) } else { null_mut() }
 }
 
 /// `posix_memalign`.

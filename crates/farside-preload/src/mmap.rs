@@ -116,6 +116,7 @@ fn map_far(pager: &Pager, request: &Request) -> Option<usize> {
         return None;
     }
     SPACE.lock().insert(start..start + len, Kind::Mapped(request.prot));
+    far::note_large(start as *mut c_void, len);
     Some(start)
 }
 

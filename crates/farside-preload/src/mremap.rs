@@ -125,6 +125,7 @@ fn grow(pager: &Pager, old: &Range<usize>, new_len: usize, prot: c_int) -> bool 
         return false;
     }
     SPACE.lock().insert(added, Kind::Mapped(prot));
+    far::note_large(old.start as *mut c_void, new_len);
     true
 }
 
@@ -155,6 +156,7 @@ fn relocate(pager: &Pager, request: &Request, prot: c_int) -> Result<usize, c_in
         pager.protect(target.start, target.len(), prot)?;
     }
     SPACE.lock().insert(target.clone(), Kind::Mapped(prot));
+    far::note_large(target.start as *mut c_void, target.len());
     finish_source(pager, request)?;
     Ok(target.start)
 }

@@ -10,7 +10,7 @@ use farside_far::{FarUrl, FileUrl, NodesUrl, RedisUrl};
 use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
 use farside_pager::{LogFaults, Recording, Track};
 use farside_policy::prefetch::Choice;
-use farside_policy::replacement;
+use farside_policy::replacement::{self, RegionsInRun};
 use farside_wire::transport::Files;
 
 pub use layer::{Given, Layer, Origin};
@@ -102,23 +102,24 @@ impl Options {
         };
         let far = with_copies(far, layer.copies.as_ref())?;
         let far = with_seal(far, layer.seal.as_ref())?;
+        let replacement =
+            name(layer.replacement.as_ref(), replacement::of_runs(), defaults.replacement)?;
+        let track = match &layer.track {
+            Some(given) => given.text.parse().map_err(|bad| given.refuse(bad))?,
+            // It decides by what is tracked.
+            None if replacement == RegionsInRun::NAME => Track::PRESSURE,
+            None => defaults.track,
+        };
         Ok(Self {
             local,
             far,
             insecure: switch(layer.insecure.as_ref())?,
             credentials: credentials(layer)?,
             readahead: readahead(layer.readahead.as_ref())?,
-            replacement: name(
-                layer.replacement.as_ref(),
-                replacement::of_runs(),
-                defaults.replacement,
-            )?,
+            replacement,
             prefetch: prefetcher(layer.prefetch.as_ref(), defaults.prefetch)?,
             exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
-            track: match &layer.track {
-                Some(given) => given.text.parse().map_err(|bad| given.refuse(bad))?,
-                None => defaults.track,
-            },
+            track,
             move_frames: either(layer.frames.as_ref(), "move", "copy")?,
             evict_ahead: !either(layer.reclaim.as_ref(), "needed", "ahead")?,
             record: None,
