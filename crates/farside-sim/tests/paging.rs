@@ -122,3 +122,31 @@ proptest! {
         }
     }
 }
+
+/// A loop over one mapping, and pages of another one by chance; which of them were missed in the last rounds.
+fn mixed_misses(policy: &str) -> u64 {
+    let (all, of_loop, of_chance) = (held(0..10_000), 6000, 2000);
+    let policy = farside_policy::replacement::in_run(policy).expect("a policy of runs");
+    let mut paging = Paging::new(policy, 5000, Costs::default(), &all);
+    paging.appear(PageRange::new(PageId(0), of_loop));
+    paging.appear(PageRange::new(PageId(7000), of_chance));
+    let mut state = 1_u64;
+    let mut before = 0;
+    for round in 0..40 {
+        if round == 20 {
+            before = paging.faults().demand;
+        }
+        for page in 0..of_loop {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            touch(&mut paging, [page, 7000 + (state >> 33) % of_chance]);
+        }
+    }
+    paging.faults().demand - before
+}
+
+#[test]
+fn regions_are_found_out_by_what_is_tracked() {
+    // Of 6,000 pages of the loop in each of 20 rounds, 3,000 have to be missed.
+    assert_eq!(mixed_misses("region"), 68_777);
+    assert_eq!(mixed_misses("second-chance"), 161_949);
+}

@@ -7,7 +7,7 @@ use farside_sim::page_map::{NONE, PageMap};
 use farside_sim::paging::{FarMappings, Paging};
 use farside_sim::simulation::{Costs, Outcome};
 use farside_sim::sweep::Setup;
-use farside_trace::{Access, Block, PageRange};
+use farside_trace::{Access, Block, MappingChange, PageRange};
 use rayon::prelude::*;
 
 use super::trace::read_blocks;
@@ -97,23 +97,39 @@ pub fn outcomes(
 /// What happens to far memory.
 enum Step {
     Access(Access),
-    Gone(PageRange),
+    /// What was there is gone, and there may be a mapping now.
+    Changed {
+        range: PageRange,
+        is_mapping: bool,
+    },
 }
 
 impl Step {
     fn weight(&self) -> u64 {
         match self {
             Self::Access(access) => u64::from(access.weight),
-            Self::Gone(_) => 0,
+            Self::Changed { .. } => 0,
         }
     }
 
     fn take<P: ReplacementPolicy>(&self, run: &mut Paging<'_, P>) {
         match self {
             Self::Access(access) => run.access(*access),
-            Self::Gone(range) => run.release(*range),
+            Self::Changed { range, is_mapping } => {
+                run.release(*range);
+                if *is_mapping {
+                    run.appear(*range);
+                }
+            }
         }
     }
+}
+
+fn changed(far: &mut FarMappings, change: &MappingChange) -> Step {
+    let range = far.apply(change);
+    // The heap is many small things: a run keeps large ones elsewhere.
+    let is_mapping = matches!(change, MappingChange::Appeared(it) if it.name == "[anon]");
+    Step::Changed { range, is_mapping }
 }
 
 /// Gives what happens in a block to far memory to `take`, in order.
@@ -121,13 +137,13 @@ fn each(block: &Block, far: &mut FarMappings, mut take: impl FnMut(Step)) {
     let mut events = block.events.iter().peekable();
     for (number, access) in (block.first..).zip(&block.accesses) {
         while let Some(event) = events.next_if(|event| event.access <= number) {
-            take(Step::Gone(far.apply(&event.change)));
+            take(changed(far, &event.change));
         }
         if far.contains(access.page) {
             take(Step::Access(*access));
         }
     }
     for event in events {
-        take(Step::Gone(far.apply(&event.change)));
+        take(changed(far, &event.change));
     }
 }

@@ -4,11 +4,14 @@
 //! policy sees every access. The pager evicts in batches, sees accesses only to pages it has
 //! unmapped to watch them, brings neighbours back with a watched page that is used, and populates
 //! untouched neighbours at a first touch. This is the same with the numbers of
-//! [`farside_policy::batches`], which the pager uses too.
+//! [`farside_policy::batches`], which the pager uses too. For a policy that decides by a sample of the pages these are
+//! tracked from the first eviction on, as by `--track pressure`, with as many pages as a run begins with.
 
 mod region;
+mod tracking;
 
 pub use region::FarMappings;
+use tracking::Tracking;
 
 use farside_policy::batches::{self, BATCH, RESCUED_BESIDE, WATCHED_RUN};
 use farside_policy::forecast::UseForecast;
@@ -66,6 +69,7 @@ pub struct Paging<'a, P> {
     positions: FxHashMap<u64, u32>,
     next_position: u32,
     watch: Vec<(PageId, Slot)>,
+    tracking: Option<Tracking>,
     faults: Faults,
     accesses: u64,
     now_ns: f64,
@@ -77,6 +81,7 @@ impl<'a, P: ReplacementPolicy> Paging<'a, P> {
     pub fn new(mut policy: P, pages: usize, costs: Costs, held: &'a PageMap) -> Self {
         let pages = pages.max(1);
         policy.set_capacity(pages);
+        let tracking = Tracking::of(&mut policy);
         Self {
             policy,
             limit: pages as u64,
@@ -88,6 +93,7 @@ impl<'a, P: ReplacementPolicy> Paging<'a, P> {
             positions: FxHashMap::default(),
             next_position: 0,
             watch: Vec::new(),
+            tracking,
             faults: Faults::default(),
             accesses: 0,
             now_ns: 0.0,
@@ -135,12 +141,18 @@ impl<'a, P: ReplacementPolicy> Paging<'a, P> {
         }
     }
 
+    /// The program has a mapping of its own there from now on.
+    pub fn appear(&mut self, range: PageRange) {
+        self.policy.begin_region(range);
+    }
+
     /// The program gives pages back: they are as if never touched.
     pub fn release(&mut self, range: PageRange) {
         let pages: Vec<_> = self.pages.pages_near(range).collect();
         for page in pages.into_iter().filter(|page| range.contains(*page)) {
             self.release_page(page);
         }
+        self.policy.end_region(range);
     }
 
     fn release_page(&mut self, page: PageId) {
@@ -149,6 +161,7 @@ impl<'a, P: ReplacementPolicy> Paging<'a, P> {
             return;
         }
         *self.pages.entry(page) = UNTOUCHED;
+        self.track_forgotten(page);
         if state < ZERO {
             self.positions.remove(&page.0);
             self.policy.remove(Slot(state & SLOT));
@@ -165,11 +178,15 @@ impl<'a, P: ReplacementPolicy> Paging<'a, P> {
 
     /// A watched page is used: it is mapped again, with those around it that were unmapped with it.
     fn rescue(&mut self, page: PageId) {
+        self.track(page, false);
         self.faults.soft += 1;
         self.uses.used();
         let Some(position) = self.positions.get(&page.0).copied() else { return };
         let beside = |offset: i64| {
             let page = page.0.checked_add_signed(offset)?;
+            if self.is_tracked(PageId(page)) {
+                return None;
+            }
             let position = position.checked_add_signed(offset as i32)?;
             (self.positions.get(&page) == Some(&position)).then_some(page)
         };
@@ -185,12 +202,14 @@ impl<'a, P: ReplacementPolicy> Paging<'a, P> {
     }
 
     fn first_touch(&mut self, page: PageId) {
+        self.track(page, true);
         self.faults.first_touch += 1;
         let (want, down) = self.run(page);
         let want = self.acquire(want);
         let at = |i: u64| PageId(if down { page.0 - i } else { page.0 + i });
         let more = (1..want).take_while(|i| self.pages.get(at(*i)) == UNTOUCHED).count() as u64;
         self.faults.populated += more;
+        self.count_touched(1 + more);
         let first = at(if down { more } else { 0 });
         for next in first.0..=first.0 + more {
             let mark = if next == page.0 { 0 } else { EMPTY };
@@ -217,12 +236,14 @@ impl<'a, P: ReplacementPolicy> Paging<'a, P> {
 
     /// A page of which only the fact was kept that it is zero.
     fn touch_zero(&mut self, page: PageId) {
+        self.track(page, false);
         self.faults.first_touch += 1;
         self.acquire(1);
         self.arrive(page, Arrival::FirstTouch, 0);
     }
 
     fn demand(&mut self, page: PageId) {
+        self.track(page, false);
         self.faults.demand += 1;
         self.policy.expect(page);
         self.acquire(1);
