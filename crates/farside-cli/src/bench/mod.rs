@@ -6,12 +6,14 @@
 mod analysis;
 mod balance;
 mod cache;
+mod compile;
 mod demo;
 mod hints;
 mod janitor;
 mod kernel;
 mod lackey;
 mod launch;
+mod measure;
 mod mechanisms;
 mod network;
 mod nodes;
@@ -77,6 +79,8 @@ enum What {
     Tape(tape::TapeArgs),
     /// Hints: what they cost, and four programs with and without them, beside the kernel's own swap
     Hints(hints::HintsArgs),
+    /// Programs compiled for far memory: with all of it local, and beside the kernel's own swap, pages and hints
+    Compile(compile::CompileArgs),
     /// Following pointers beside the other prefetchers: what it covers, and what it gains
     Pointers(pointers::PointersArgs),
     /// Seeing in which order a program uses its pages: what it costs, and how true its curve is
@@ -129,6 +133,7 @@ pub fn run(args: BenchArgs) -> ExitCode {
         What::Paging(own) => paging::run(&own, &shared, &progress),
         What::Analysis(own) => analysis::run(&own, &shared, &progress),
         What::Tape(own) => tape::run(&own, &shared, &progress),
+        What::Compile(own) => compile::run(&own, &shared, &progress),
         What::Hints(own) => hints::run(&own, &shared, &progress),
         What::Pointers(own) => pointers::run(&own, &shared, &progress),
         What::Tracking(own) => tracking::run(&own, &shared, &progress),

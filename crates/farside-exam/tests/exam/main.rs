@@ -2,6 +2,7 @@
 
 mod bad_days;
 mod balance;
+mod bench_compile;
 mod bench_pointers;
 mod gcc;
 mod git;

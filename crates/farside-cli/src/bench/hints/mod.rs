@@ -4,7 +4,6 @@
 //! printed.
 
 mod build;
-mod measure;
 mod passes;
 mod programs;
 mod sites;
@@ -15,11 +14,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::cache::Cache;
+use super::measure::Measure;
 use super::network::Network;
 use super::progress::Progress;
 use super::row::Row;
 use super::{Failure, Shared};
-use measure::Measure;
 use programs::Scale;
 pub(crate) use programs::example_without_hints;
 

@@ -2,8 +2,8 @@
 
 use super::Bench;
 use super::build::PASSES;
-use super::measure::{Way, options};
 use crate::bench::launch::{Place, Program};
+use crate::bench::measure::{Way, options};
 use crate::bench::mechanisms;
 use crate::bench::row::{Goal, Row};
 use crate::bench::{Failure, push};

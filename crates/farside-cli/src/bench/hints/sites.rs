@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::Bench;
-use super::measure::{Measure, options};
 use super::programs::{Built, Hints, Name};
 use crate::bench::launch::{Place, SITES};
+use crate::bench::measure::{Measure, options};
 use crate::bench::row::{Goal, Row};
 use crate::bench::{Failure, push};
 

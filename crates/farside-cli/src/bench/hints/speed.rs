@@ -1,9 +1,9 @@
 //! What the four programs gain.
 
 use super::Bench;
-use super::measure::{Way, options};
 use super::programs::{Built, Hints, Name};
 use crate::bench::launch::Place;
+use crate::bench::measure::{Way, options};
 use crate::bench::paging::CGROUP_EXTRA;
 use crate::bench::row::{Goal, Row};
 use crate::bench::swap::Swap;

@@ -1,19 +1,19 @@
 //! Runs in turn of programs that say what they took.
 
-use crate::bench::launch::{Output, Place, Program, Scratch};
-use crate::bench::progress::Progress;
-use crate::bench::row::median;
-use crate::bench::{Failure, Shared, warmup};
+use super::launch::{Outcome, Output, Place, Program, Scratch};
+use super::progress::Progress;
+use super::row::median;
+use super::{Failure, Shared, warmup};
 
 /// How programs are run and compared.
-pub(super) struct Measure<'a> {
+pub(crate) struct Measure<'a> {
     pub shared: &'a Shared,
     pub progress: &'a Progress,
     pub scratch: Scratch,
 }
 
 /// One of the ways that are compared.
-pub(super) struct Way<'a> {
+pub(crate) struct Way<'a> {
     /// What is said of it meanwhile.
     pub name: String,
     pub program: Program,
@@ -27,7 +27,18 @@ impl<'a> Measure<'a> {
 
     /// Runs all `ways` in turn; of what each says it took, the median. All have to print the same.
     pub fn in_turn(&self, what: &str, ways: &[Way<'_>]) -> Result<Vec<f64>, Failure> {
-        let mut figures = vec![Vec::new(); ways.len()];
+        let took = self.outcomes(what, ways, |outcome| Ok([figure_of(&outcome.stderr)?]))?;
+        Ok(took.into_iter().map(|[took]| took).collect())
+    }
+
+    /// Runs all `ways` in turn; the medians of what `look` sees in each run. All have to print the same.
+    pub fn outcomes<const N: usize>(
+        &self,
+        what: &str,
+        ways: &[Way<'_>],
+        look: impl Fn(&Outcome) -> Result<[f64; N], Failure>,
+    ) -> Result<Vec<[f64; N]>, Failure> {
+        let mut figures = vec![[const { Vec::new() }; N]; ways.len()];
         let mut printed: Option<Output> = None;
         for round in 1..=self.shared.repetitions {
             for (index, way) in ways.iter().enumerate() {
@@ -37,10 +48,12 @@ impl<'a> Measure<'a> {
                 if *printed.get_or_insert_with(|| outcome.stdout.clone()) != outcome.stdout {
                     return Err(Failure::new(format!("{what}, {}: another result", way.name)));
                 }
-                figures[index].push(figure_of(&outcome.stderr)?);
+                let seen = look(&outcome)
+                    .map_err(|why| Failure::new(format!("{what}, {}: {why}", way.name)))?;
+                figures[index].iter_mut().zip(seen).for_each(|(figures, it)| figures.push(it));
             }
         }
-        Ok(figures.iter().map(|figures| median(figures)).collect())
+        Ok(figures.iter().map(|figures| figures.each_ref().map(|it| median(it))).collect())
     }
 
     /// Runs a program once with room for everything; returns how many bytes it uses.
@@ -56,14 +69,14 @@ impl<'a> Measure<'a> {
 }
 
 /// The first number of the first line with one that a program wrote to standard error.
-fn figure_of(stderr: &str) -> Result<f64, Failure> {
+pub(crate) fn figure_of(stderr: &str) -> Result<f64, Failure> {
     let number = |line: &str| line.split_whitespace().next()?.parse().ok();
     let found = stderr.lines().find_map(number);
     found.ok_or_else(|| Failure::new("a program did not say what it took"))
 }
 
 /// Options of `farside run` for so many local bytes and a far store.
-pub(super) fn options(local: u64, far: &str, more: &[&str]) -> Vec<String> {
+pub(crate) fn options(local: u64, far: &str, more: &[&str]) -> Vec<String> {
     let options = ["--local", &(local & !4095).to_string(), "--far", far].map(str::to_owned);
     options.into_iter().chain(more.iter().map(|option| (*option).to_owned())).collect()
 }

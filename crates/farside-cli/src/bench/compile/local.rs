@@ -1,0 +1,104 @@
+//! Programs with all memory local.
+
+use super::Bench;
+use super::capacities::{Capacity, all_local, put_in};
+use super::works::{WORKS, Work};
+use crate::bench::Failure;
+use crate::bench::launch::{Outcome, Place, Program};
+use crate::bench::measure::{Way, figure_of, options};
+use crate::bench::row::{Goal, Row, median};
+use crate::bench::warmup;
+
+/// Local memory beyond the sections.
+const BESIDES: u64 = 64 << 20;
+
+impl Bench<'_> {
+    /// All programs with all memory local, beside clang's.
+    pub(super) fn local(&mut self) {
+        let mut ratios = Vec::new();
+        for work in &WORKS {
+            let figures = self.one_local(work);
+            if let Ok((ours, Some(partner))) = &figures {
+                ratios.push(ours / partner);
+            }
+            let name = format!("{}, all local, beside clang -O2", work.name);
+            self.add(informing(name, "s"), figures);
+        }
+        if ratios.is_empty() {
+            return;
+        }
+        let worst = ratios.iter().copied().fold(0.0, f64::max);
+        for (work, ours, most) in
+            [("the median of these", median(&ratios), 1.05), ("the worst of these", worst, 1.15)]
+        {
+            let goal = Some(Goal::AtMost(most));
+            self.rows.push(Row { work: work.into(), ours, partner: Some(1.0), unit: "x", goal });
+        }
+    }
+
+    fn one_local(&self, work: &Work) -> Result<(f64, Option<f64>), Failure> {
+        self.measure.progress.say(format!("building {}", work.name));
+        let capacities = all_local(&work.needs(self.args.scale));
+        let bytes = sum(&capacities);
+        let ours = self.compiled(work, "local", work.sections, &capacities)?;
+        let plain = self.plain(work)?;
+        warmup::before_run(bytes, self.measure.shared, &self.measure.scratch)?;
+        let options = options(bytes + BESIDES, &self.args.network.far(), &[]);
+        let ways = [
+            Way { name: "clang".into(), program: plain, place: Place::Plain },
+            Way { name: "farside-cc".into(), program: ours, place: Place::Far(&options) },
+        ];
+        let took = self.measure.outcomes(work.name, &ways, |ran| {
+            uses_sections(ran)?;
+            let fetched = ran.stats.as_ref().and_then(|stats| stats.get("section_fetched"));
+            match fetched.unwrap_or(0.0) {
+                0.0 => Ok([figure_of(&ran.stderr)?]),
+                lines => Err(Failure::new(format!("{lines} lines had to leave and were fetched"))),
+            }
+        })?;
+        Ok((took[1][0], Some(took[0][0])))
+    }
+
+    /// What clang alone makes of a program.
+    pub(super) fn plain(&self, work: &Work) -> Result<Program, Failure> {
+        let built = self.compilers.plain(work.source)?;
+        Ok(program(&built.path, &work.arguments(self.args.scale)))
+    }
+
+    /// A program with such sections, in a file that is named after `name`.
+    pub(super) fn compiled(
+        &self,
+        work: &Work,
+        name: &str,
+        sections: &str,
+        capacities: &[Capacity],
+    ) -> Result<Program, Failure> {
+        let sections = put_in(sections, capacities)?;
+        let built = self.compilers.sections(work.source, name, &sections)?;
+        Ok(program(&built.path, &work.arguments(self.args.scale)))
+    }
+}
+
+/// A row without a goal.
+pub(super) fn informing(work: String, unit: &'static str) -> Row {
+    Row { work, ours: 0.0, partner: None, unit, goal: None }
+}
+
+/// Bytes of all sections.
+pub(super) fn sum(capacities: &[Capacity]) -> u64 {
+    capacities.iter().map(|(_, bytes)| bytes).sum()
+}
+
+/// A program whose time is read from what it writes.
+pub(super) fn program(path: &std::path::Path, arguments: &[String]) -> Program {
+    let path = path.to_string_lossy().into_owned();
+    Program::new(std::iter::once(path).chain(arguments.iter().cloned())).keep_stderr()
+}
+
+/// Insists that no section was refused: the program would run, in paged memory.
+pub(super) fn uses_sections(ran: &Outcome) -> Result<(), Failure> {
+    match ran.stderr.lines().find(|line| line.contains("no section \"")) {
+        Some(why) => Err(Failure::new(why)),
+        None => Ok(()),
+    }
+}
