@@ -36,7 +36,7 @@ help:
 	@echo "make exam     the exam of real programs at full size (hours)"
 	@echo "make fuzz     every parser and the simulators for FUZZ_SECONDS each"
 	@echo "make fuzz-compiler  COUNT=1000 SEED=: programs made by chance, compiled by clang and by farside-cc, do the same"
-	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, hints, pointers, compile, nodes"
+	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, hints, pointers, compile, sections, nodes"
 	@echo "make study-eden  Eden's study of fault sites again: docs/studies/eden.md, its table and plots"
 	@echo "make study-pointers  CHERI-picking's study of pointers again: docs/studies/cheri-picking.md, its tables and plots"
 	@echo "make study-path  PATH's figures again: docs/studies/path.md, its tables and plots"
@@ -94,6 +94,7 @@ bench:
 	target/release/farside bench hints
 	target/release/farside bench pointers
 	target/release/farside bench compile
+	target/release/farside bench sections
 	target/release/farside bench nodes
 
 study-path:

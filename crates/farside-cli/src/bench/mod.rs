@@ -23,6 +23,7 @@ mod programs;
 mod progress;
 mod rawfault;
 mod row;
+mod sections;
 mod stats;
 mod swap;
 mod tape;
@@ -81,6 +82,8 @@ enum What {
     Hints(hints::HintsArgs),
     /// Programs compiled for far memory: with all of it local, and beside the kernel's own swap, pages and hints
     Compile(compile::CompileArgs),
+    /// Sections: what a lookup costs, and what lines of all lengths move, beside plain and paged memory
+    Sections(sections::SectionsArgs),
     /// Following pointers beside the other prefetchers: what it covers, and what it gains
     Pointers(pointers::PointersArgs),
     /// Seeing in which order a program uses its pages: what it costs, and how true its curve is
@@ -135,6 +138,7 @@ pub fn run(args: BenchArgs) -> ExitCode {
         What::Tape(own) => tape::run(&own, &shared, &progress),
         What::Compile(own) => compile::run(&own, &shared, &progress),
         What::Hints(own) => hints::run(&own, &shared, &progress),
+        What::Sections(own) => sections::run(&own, &shared, &progress),
         What::Pointers(own) => pointers::run(&own, &shared, &progress),
         What::Tracking(own) => tracking::run(&own, &shared, &progress),
         What::Balance(own) => balance::run(&own, &shared, &progress),

@@ -1,5 +1,6 @@
 //! Programs that use sections (`farside/section.h`), on far memory beside plain runs.
 
+mod bench;
 #[path = "../hints/place.rs"]
 mod place;
 
