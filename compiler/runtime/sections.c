@@ -370,5 +370,11 @@ CALL void farside_rt_ahead(const struct farside_section *section, const void *po
         from = (first & mask) - lines * line;
         if (from < (last & mask) || from > first) from = last & mask;
     }
-    if (from <= to && from >> FARSIDE_ID_SHIFT_ == first >> FARSIDE_ID_SHIFT_) farside_fetch(from, to - from + line);
+    if (from > to || from >> FARSIDE_ID_SHIFT_ != first >> FARSIDE_ID_SHIFT_) return;
+    /* To ask takes as long as many turns. What is here needs not be sent for. */
+    for (; from <= to; from += line)
+        if (farside_slot_(section, farside_line_(section, from)) < 0) {
+            farside_fetch(from, to - from + line);
+            return;
+        }
 }
