@@ -54,6 +54,17 @@ impl Place {
         self.run_by(Command::new(farside()), options, arguments)
     }
 
+    /// Runs it until the kernel drops no events: where others keep the machine busy, whoever reads them comes too late.
+    fn run_seen(&self, arguments: &[&str]) -> Found {
+        for _ in 0..10 {
+            let found = self.run(&[], arguments);
+            if found.number("lost_events") == 0 {
+                return found;
+            }
+        }
+        panic!("{arguments:?}: events are lost each time");
+    }
+
     fn run_by(&self, mut command: Command, options: &[&str], arguments: &[&str]) -> Found {
         let (found, stats) = (self.path("found.json"), self.path("stats.json"));
         command.env("FARSIDE_STATS", &stats).args(["faults", "--local", LOCAL, "--json", "-o"]);
@@ -165,7 +176,7 @@ fn lines_are_found_however_a_program_is_compiled() {
         let Some(place) = Place::new(test, "sites.c", flags) else { return };
         let file = place.path("file");
         fs::write(&file, [7; 64]).expect("a file");
-        let found = place.run(&[], &[MEGABYTES, file.to_str().expect("a name")]);
+        let found = place.run_seen(&[MEGABYTES, file.to_str().expect("a name")]);
         complete(&found);
         let demand = |name: &str| {
             let line = lines_of("sites.c")[name];
@@ -221,7 +232,7 @@ fn programs_without_symbols_have_sites_too() {
         return;
     }
     let Some(place) = Place::new(test, "sites.c", &["-O2", "-s"]) else { return };
-    let found = place.run(&[], &[MEGABYTES]);
+    let found = place.run_seen(&[MEGABYTES]);
     complete(&found);
     let ours = |site: &Value| site["image"] == "program";
     let all = found.faults("demand", |_| true);
