@@ -388,8 +388,10 @@ extern void farside_wait_with(void (*call)(void *), void *argument) FARSIDE_WEAK
 /*
  * int farside_region(const void *address, size_t size, const char *replacement): from now on the
  * pages that lie in this range as a whole are evicted by a replacement policy of their own: "fifo",
- * "second-chance", "priority", "eden", "adaptive", "bimodal", "lru", "mru", "clock" or "lirs"; with
- * a null pointer, by that of the run again. NULL and SIZE_MAX as the range are all far memory. Of two calls the later one counts, where they overlap.
+ * "second-chance", "priority", "eden", "adaptive", "bimodal", "lru", "mru", "clock", "lirs" or "region";
+ * with a null pointer, by that of the run again. NULL and SIZE_MAX as the range are all far memory.
+ * Of two calls the later one counts, where they overlap. In a run whose policy is "region", that name
+ * makes the range a region of it: what of the range comes from then on, if it is 1 MiB and more.
  *
  * Regions and the rest of memory give up pages in proportion to how many they have here.
  *

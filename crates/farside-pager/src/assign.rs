@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use farside_os::memory::PAGE;
-use farside_policy::replacement::{self, ReplacementPolicy};
+use farside_policy::replacement::{self, RegionsInRun, ReplacementPolicy};
 use farside_trace::{PageId, PageRange};
 
 use crate::pager::Pager;
@@ -24,6 +24,9 @@ impl Pager {
     /// From now on the pages that lie in a range as a whole are evicted by a policy of their own; without a name, by
     /// that of the run again. They give up memory in proportion to how much they have.
     ///
+    /// If the run's policy has regions, and the name is its own, they are a region of it from now on: those of them that
+    /// are not here yet.
+    ///
     /// # Errors
     /// If it cannot be; nothing has changed then.
     pub fn assign(
@@ -32,7 +35,7 @@ impl Pager {
         size: usize,
         name: Option<&str>,
     ) -> Result<(), AssignError> {
-        let policy = name.map(known_policy).transpose()?;
+        let mut policy = name.map(known_policy).transpose()?;
         let pages = self.pages_within(address, size);
         if pages.is_empty() {
             return Err(AssignError::NoPages);
@@ -42,8 +45,16 @@ impl Pager {
         let _alone = self.lock(&self.reclaiming);
         {
             let mut parts = self.lock_policy();
+            let is_region = name.is_some() && name == has_regions(parts.name());
+            if is_region {
+                policy = None;
+            }
             if !parts.assign(PageId(pages.start)..PageId(pages.end), policy) {
                 return Err(AssignError::TooMany);
+            }
+            if is_region {
+                let count = pages.end - pages.start;
+                parts.begin_region(PageRange::new(PageId(pages.start), count));
             }
             if let Some(tracking) = &self.tracking {
                 tracking.look_at_policy(&*parts);
@@ -84,6 +95,11 @@ impl Pager {
         let (first, last) = (self.page_of(from), self.page_of(to));
         first..last.max(first)
     }
+}
+
+/// The name of a policy that has regions.
+fn has_regions(name: &str) -> Option<&str> {
+    (name == RegionsInRun::NAME).then_some(name)
 }
 
 fn known_policy(name: &str) -> Result<Box<dyn ReplacementPolicy>, AssignError> {

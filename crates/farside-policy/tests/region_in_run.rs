@@ -55,8 +55,10 @@ fn each_region_has_its_order_and_memory_goes_where_it_helps() {
 #[test]
 fn without_a_sample_it_is_lru() {
     let mut run = Run::new(two_regions(), 5000);
-    run.misses(mixed(10));
+    let misses = run.misses(mixed(20));
     assert!(run.policy.regions().all(|(order, _)| order == Order::Lru));
+    let lru = Run::new(in_run("lru").expect("a policy of runs"), 5000).misses(mixed(20));
+    assert!(misses.abs_diff(lru) < lru / 50, "{misses} beside {lru}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod perl;
 mod pointers;
 mod python;
 mod redis;
+mod regions;
 mod shell;
 mod sort;
 mod sqlite;

@@ -36,6 +36,9 @@ const LEAST_FRESH: usize = 32;
 /// As many as the paper's page access buffer has.
 const MOST_FRESH: usize = 2048;
 
+/// Fewest pages that leave without a word of the sample before nothing is taken to be told of it.
+const LEAST_HEARD: usize = 4096;
+
 /// The capacity follows the number of pages that are here if it is different by one in so many.
 const CLOSE: usize = 64;
 
@@ -47,7 +50,7 @@ const CLOSE: usize = 64;
 /// can be seen: of one in the order of the last use what came first, but for what is used while it is watched, as second
 /// chance does; of one in the reverse order what came last, apart from those pages that came last of all.
 ///
-/// Without a sample each region stays in the order of the last use, with the memory that it took.
+/// While nothing is told of a sample, what was used longest ago leaves, whatever region it is of.
 #[derive(Clone, Debug)]
 pub struct RegionsInRun {
     map: RegionMap,
@@ -57,6 +60,10 @@ pub struct RegionsInRun {
     pages: SlotPages,
     /// By slot.
     region_of: Vec<u8>,
+    /// By slot: when the page came, or was last seen to be used.
+    stamps: Vec<u32>,
+    /// Counts arrivals, and uses that are seen.
+    clock: u32,
     lists: Lists<LISTS>,
     /// Pages of each region that are here.
     lens: [usize; MOST_REGIONS],
@@ -65,6 +72,8 @@ pub struct RegionsInRun {
     most_fresh: usize,
     /// Most pages that were here when one had to leave, in this epoch.
     full: usize,
+    /// Pages that left since something was told of the sample.
+    unheard: usize,
 }
 
 impl RegionsInRun {
@@ -83,12 +92,30 @@ impl RegionsInRun {
             told: PageSample::all(0),
             pages: SlotPages::new(),
             region_of: Vec::new(),
+            stamps: Vec::new(),
+            clock: 0,
             lists: Lists::new(),
             lens: [0; MOST_REGIONS],
             pressed: [false; MOST_REGIONS],
             most_fresh: LEAST_FRESH,
             full: 0,
+            unheard: usize::MAX,
         }
+    }
+
+    /// Whether nothing is told of the sample.
+    fn is_blind(&self) -> bool {
+        self.unheard > self.shares.capacity().max(LEAST_HEARD)
+    }
+
+    /// A page is used now.
+    fn stamp(&mut self, slot: Slot) {
+        self.clock = self.clock.wrapping_add(1);
+        let at = slot.0 as usize;
+        if at >= self.stamps.len() {
+            self.stamps.resize(at + 1, 0);
+        }
+        self.stamps[at] = self.clock;
     }
 
     /// Order and memory in pages of each region, by its number; the first is of what belongs to no other.
@@ -108,6 +135,7 @@ impl RegionsInRun {
             self.region_of.resize(slot.0 as usize + 1, 0);
         }
         self.region_of[slot.0 as usize] = region as u8;
+        self.stamp(slot);
         self.lens[region] += 1;
         self.shares.grow(region, self.lens[region]);
         self.forget_gone();
@@ -131,15 +159,27 @@ impl RegionsInRun {
         !self.lists.is_empty(MAPPED + region) || !self.lists.is_empty(WATCHED + region)
     }
 
-    /// The page of a region that leaves first.
-    fn first_to_leave(&self, region: usize) -> Option<Slot> {
-        let Self { lists, .. } = self;
-        match self.shares.order(region) {
+    /// The page of a region that leaves first in some order.
+    fn first_to_leave(&self, region: usize, order: Order) -> Option<Slot> {
+        let lists = &self.lists;
+        match order {
             Order::Lru => lists.oldest(WATCHED + region).or_else(|| lists.oldest(MAPPED + region)),
             Order::Mru => {
                 lists.youngest(MAPPED + region).or_else(|| lists.youngest(WATCHED + region))
             }
         }
+    }
+
+    /// The page that leaves next, of those that the program may still need and that did not come last.
+    fn next_to_leave(&self) -> Option<Slot> {
+        if self.is_blind() {
+            let first = |region| self.first_to_leave(region, Order::Lru);
+            let age = |slot: &Slot| self.clock.wrapping_sub(self.stamps[slot.0 as usize]);
+            return (0..self.shares.len()).filter_map(first).max_by_key(age);
+        }
+        let pages = |region: usize| self.lens[region];
+        let region = self.shares.most_above(pages, |region| self.gives(region))?;
+        self.first_to_leave(region, self.shares.order(region))
     }
 
     /// There is so much memory for all regions.
@@ -203,6 +243,7 @@ impl ReplacementPolicy for RegionsInRun {
     fn set_capacity(&mut self, pages: usize) {
         self.pages.reserve(pages);
         self.region_of.reserve_exact(pages.saturating_sub(self.region_of.len()));
+        self.stamps.reserve_exact(pages.saturating_sub(self.stamps.len()));
         self.lists.reserve(pages);
         let most = Sampled::most();
         let step = self.shares.step_of(most);
@@ -227,6 +268,11 @@ impl ReplacementPolicy for RegionsInRun {
         if !self.sampled.has(page) {
             return;
         }
+        if self.is_blind() {
+            // What each took is where to begin.
+            self.shares.adopt(&self.lens);
+        }
+        self.unheard = 0;
         let region = self.map.region_of(page);
         let (slot, before) = self.sampled.come(page, region);
         if let Some(before) = before.filter(|before| *before != region) {
@@ -267,6 +313,7 @@ impl ReplacementPolicy for RegionsInRun {
         let list = self.lists.list_of(slot);
         if list == Some(WATCHED + region) || list == Some(MAPPED + region) {
             self.lists.remove(slot);
+            self.stamp(slot);
             // Uses of most pages are not seen: those that are must not leave for it where what was used last does.
             match self.shares.order(region) {
                 Order::Lru => self.lists.push_youngest(MAPPED + region, slot),
@@ -287,10 +334,10 @@ impl ReplacementPolicy for RegionsInRun {
 
     fn victim(&mut self) -> Option<PageId> {
         self.full = self.full.max(self.len());
-        let giving = || self.shares.most_above(|region| self.lens[region], |it| self.gives(it));
         let slot = (self.lists.oldest(DONE))
-            .or_else(|| giving().and_then(|region| self.first_to_leave(region)))
+            .or_else(|| self.next_to_leave())
             .or_else(|| self.lists.oldest(FRESH))?;
+        self.unheard = self.unheard.saturating_add(1);
         self.pressed[self.region_of(slot)] = true;
         self.withdraw(slot);
         Some(self.pages.release(slot))
@@ -302,7 +349,11 @@ impl ReplacementPolicy for RegionsInRun {
 
     fn watch(&mut self, max: usize, out: &mut Vec<(PageId, Slot)>) {
         let mut left = max;
-        for region in (0..self.shares.len()).filter(|it| self.shares.order(*it) == Order::Lru) {
+        let blind = self.is_blind();
+        for region in 0..self.shares.len() {
+            if !blind && self.shares.order(region) == Order::Mru {
+                continue;
+            }
             let most = self.lens[region] / WATCHED_ONE_IN;
             while self.pressed[region] && left > 0 {
                 if self.lists.len(WATCHED + region) >= most {

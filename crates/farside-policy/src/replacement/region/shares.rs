@@ -191,6 +191,16 @@ impl Shares {
         }
     }
 
+    /// Each region has as much memory as it has pages.
+    pub fn adopt(&mut self, pages: &[usize]) {
+        for (region, pages) in pages.iter().enumerate().take(self.count) {
+            self.regions[region].size = *pages;
+            self.fit(region);
+        }
+        self.allotted = pages.iter().sum();
+        self.shrink();
+    }
+
     /// Gives back what exceeds the capacity, from the largest regions.
     fn shrink(&mut self) {
         while self.allotted > self.capacity {
