@@ -8,7 +8,7 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use farside_policy::replacement::ReplacementPolicy;
 use farside_trace::{PageId, PageSample};
@@ -99,6 +99,10 @@ fn percentage(text: &str) -> Option<f64> {
 /// Pages that are unmapped together.
 const UNMAP_BATCH: usize = 2;
 
+/// What is taken to be spent when a fetched run is divided, because a page in its middle stays unmapped to be tracked: the
+/// rest takes one move more.
+const DIVIDE_NS: u64 = 2_000;
+
 /// How often is looked at what tracking costs.
 const LOOK_NS: u64 = 50_000_000;
 
@@ -123,6 +127,8 @@ pub struct Tracking {
     halvings: AtomicU32,
     /// How many pages the policy keeps because they were used last, if it is told what is seen; else 0.
     kept_by_policy: AtomicU32,
+    /// What was spent since the last look on runs that were divided.
+    divided_ns: AtomicU64,
     state: Mutex<Tracked>,
 }
 
@@ -165,6 +171,7 @@ impl Tracking {
             all: PageSample::all(salt),
             halvings: AtomicU32::new(NOTHING),
             kept_by_policy: AtomicU32::new(0),
+            divided_ns: AtomicU64::new(0),
             state: Mutex::new(state),
         })
     }
@@ -315,7 +322,8 @@ impl Pager {
     /// Looks at what tracking costs, whether it is still needed, and shows what it found.
     fn look_at_tracking(&self, tracking: &Tracking, tracked: &mut Tracked, now: u64) {
         let elapsed = now - tracked.looked_at;
-        let spent = std::mem::take(&mut tracked.spent_ns);
+        let divided = tracking.divided_ns.swap(0, Relaxed);
+        let spent = std::mem::take(&mut tracked.spent_ns) + divided;
         tracked.looked_at = now;
         match tracked.budget.look(spent, elapsed) {
             Verdict::Fewer => drop(tracked.tracker.fewer()),
@@ -358,12 +366,20 @@ impl Pager {
     /// Adds those of a fetched run that are tracked to those that stay unmapped, to see when they are used; not those that
     /// somebody waits for.
     pub(crate) fn keep_tracked(&self, first: u64, count: u64, purpose: Purpose, kept: &mut Kept) {
-        let Some(sample) = self.tracking.as_ref().and_then(Tracking::sample) else { return };
+        let Some(tracking) = &self.tracking else { return };
+        let Some(sample) = tracking.sample() else { return };
         let awaited = purpose.among(first, count);
+        let mut divided = 0;
         for index in (0..count).filter(|index| !awaited.contains(index)) {
             if sample.has(PageId(first + index)) {
                 kept.add(index);
+                divided += u64::from(count > 1);
             }
+        }
+        if divided > 0 {
+            let spent = divided * DIVIDE_NS;
+            tracking.divided_ns.fetch_add(spent, Relaxed);
+            Counters::add(&self.counters.tracking_ns, spent);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::{ActiveSet, LiveCurve, Stack};
 const LEAST_ACTIVE: u32 = 4;
 
 /// Pages that are tracked at first, at most: more as soon as they can be afforded.
-const FIRST: f64 = 1024.0;
+const FIRST: f64 = 256.0;
 
 /// What may be chosen about tracking.
 #[derive(Copy, Clone, Debug, PartialEq)]
