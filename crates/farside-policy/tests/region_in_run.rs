@@ -46,7 +46,7 @@ fn each_region_has_its_order_and_memory_goes_where_it_helps() {
     assert_eq!(sizes.iter().sum::<usize>(), 5000);
     assert!(sizes[2] > 1800, "what is used by chance fits: {sizes:?}");
     // Of each round of the loop, 3,000 pages are missed at least, and all 6,000 by LRU.
-    assert_eq!(run.misses(mixed(20)), 66_260);
+    assert_eq!(run.misses(mixed(20)), 67_896);
     let mut usual = Run::new(SecondChance::new(), 5000);
     usual.misses(mixed(20));
     assert_eq!(usual.misses(mixed(20)), 157_009);
@@ -68,7 +68,7 @@ fn small_samples_do_as_well_within_limits() {
         run.misses(mixed(30));
         run.misses(mixed(20))
     };
-    assert_eq!([0, 2, 4, 5].map(misses), [67_620, 66_260, 66_260, 67_851]);
+    assert_eq!([0, 2, 4, 5].map(misses), [67_748, 67_468, 67_794, 67_569]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_loop_that_ends_is_forgotten() {
     let mut run = Run::tracked(two_regions(), 5000, 2);
     run.misses(mixed(20));
     // The same pages, each used a few times shortly after another.
-    let walk = (0..120_000).map(|at| LOOP.first.0 + (at / 12 * 3 + at % 12 * 250) % LOOP.count);
+    let walk = (0..120_000).map(|at| LOOP.first.0 + (at / 10 + at % 10) % LOOP.count);
     run.misses(walk);
     let orders: Vec<Order> = run.policy.regions().map(|(order, _)| order).collect();
     assert_eq!(orders[1], Order::Lru);

@@ -27,6 +27,9 @@ const LISTS: usize = DONE + 1;
 /// Of the pages of a region that leave in the order of their last use, one in so many is watched.
 const WATCHED_ONE_IN: usize = 8;
 
+/// Pages that may be watched for each that leaves.
+const WATCHED_FOR_ONE: usize = 32;
+
 /// One page in so many stays because it came last; at least [`LEAST_FRESH`] and at most [`MOST_FRESH`].
 const FRESH_ONE_IN: usize = 16;
 
@@ -35,6 +38,9 @@ const LEAST_FRESH: usize = 32;
 
 /// As many as the paper's page access buffer has.
 const MOST_FRESH: usize = 2048;
+
+/// See [`RegionOptions::abandon`]: a phase in which MRU is wrong may be no longer than an epoch.
+const ABANDON: f64 = 1.0 / 16.0;
 
 /// Fewest pages that leave without a word of the sample before nothing is taken to be told of it.
 const LEAST_HEARD: usize = 4096;
@@ -50,7 +56,10 @@ const CLOSE: usize = 64;
 /// can be seen: of one in the order of the last use what came first, but for what is used while it is watched, as second
 /// chance does; of one in the reverse order what came last, apart from those pages that came last of all.
 ///
-/// While nothing is told of a sample, what was used longest ago leaves, whatever region it is of.
+/// Regions in the order of the last use give what was used longest ago in any of them, so that memory goes at once, and not
+/// step by step, to whoever takes it: what each has at the end of an epoch is its share then. One in the reverse order keeps
+/// its share, which changes by the steps of the paper. While nothing is told of a sample, all regions are in the order of the
+/// last use.
 #[derive(Clone, Debug)]
 pub struct RegionsInRun {
     map: RegionMap,
@@ -67,8 +76,10 @@ pub struct RegionsInRun {
     lists: Lists<LISTS>,
     /// Pages of each region that are here.
     lens: [usize; MOST_REGIONS],
-    /// Regions of which a page left since as many as may be were watched.
-    pressed: [bool; MOST_REGIONS],
+    /// Pages of each region that may be watched because others of it left.
+    owed: [usize; MOST_REGIONS],
+    /// The region that is the first to watch pages.
+    watch_from: usize,
     most_fresh: usize,
     /// Most pages that were here when one had to leave, in this epoch.
     full: usize,
@@ -82,7 +93,8 @@ impl RegionsInRun {
 
     /// A policy without pages, and with one region.
     pub fn new() -> Self {
-        let options = RegionOptions { noise: 1.0, ..RegionOptions::default() };
+        let options =
+            RegionOptions { noise: 2.0, patience: 3, abandon: ABANDON, ..RegionOptions::default() };
         let mut shares = Shares::new(options);
         shares.appear(1);
         Self {
@@ -96,7 +108,8 @@ impl RegionsInRun {
             clock: 0,
             lists: Lists::new(),
             lens: [0; MOST_REGIONS],
-            pressed: [false; MOST_REGIONS],
+            owed: [0; MOST_REGIONS],
+            watch_from: 0,
             most_fresh: LEAST_FRESH,
             full: 0,
             unheard: usize::MAX,
@@ -170,15 +183,27 @@ impl RegionsInRun {
         }
     }
 
+    /// Of some regions the one that has the page which was not used for longest.
+    fn oldest_of(&self, is_one: impl Fn(usize) -> bool) -> Option<usize> {
+        let age = |slot: Slot| self.clock.wrapping_sub(self.stamps[slot.0 as usize]);
+        let regions = (0..self.shares.len()).filter(|region| is_one(*region));
+        let ages = regions
+            .filter_map(|region| Some((region, age(self.first_to_leave(region, Order::Lru)?))));
+        ages.max_by_key(|(_, age)| *age).map(|(region, _)| region)
+    }
+
     /// The page that leaves next, of those that the program may still need and that did not come last.
     fn next_to_leave(&self) -> Option<Slot> {
         if self.is_blind() {
-            let first = |region| self.first_to_leave(region, Order::Lru);
-            let age = |slot: &Slot| self.clock.wrapping_sub(self.stamps[slot.0 as usize]);
-            return (0..self.shares.len()).filter_map(first).max_by_key(age);
+            return self.first_to_leave(self.oldest_of(|_| true)?, Order::Lru);
         }
         let pages = |region: usize| self.lens[region];
-        let region = self.shares.most_above(pages, |region| self.gives(region))?;
+        let is_mru = |region: usize| self.shares.order(region) == Order::Mru;
+        let is_above = |region| is_mru(region) && self.shares.above(region, pages(region)) > 0;
+        let above = self.shares.most_above(pages, |region| is_above(region) && self.gives(region));
+        let region = above
+            .or_else(|| self.oldest_of(|region| !is_mru(region)))
+            .or_else(|| self.shares.most_above(pages, |region| self.gives(region)))?;
         self.first_to_leave(region, self.shares.order(region))
     }
 
@@ -187,6 +212,19 @@ impl RegionsInRun {
         self.most_fresh = (pages / FRESH_ONE_IN).clamp(LEAST_FRESH, MOST_FRESH).min(pages / 2);
         self.shares.set_capacity(pages);
         self.choose_sample();
+    }
+
+    /// Watches pages of a region of which some left, if not as many as may be are watched.
+    fn watch_region(&mut self, region: usize, max: usize, out: &mut Vec<(PageId, Slot)>) {
+        let most = self.lens[region] / WATCHED_ONE_IN;
+        let room = most.saturating_sub(self.lists.len(WATCHED + region));
+        let count = room.min(self.owed[region]).min(max);
+        for _ in 0..count {
+            let Some(slot) = self.lists.pop_oldest(MAPPED + region) else { break };
+            self.lists.push_youngest(WATCHED + region, slot);
+            out.extend(self.pages.get(slot).map(|page| (page, slot)));
+        }
+        self.owed[region] = if count == room { 0 } else { self.owed[region] - count };
     }
 
     /// Looks at another part of the sample, if it is to.
@@ -268,9 +306,9 @@ impl ReplacementPolicy for RegionsInRun {
         if !self.sampled.has(page) {
             return;
         }
-        if self.is_blind() {
-            // What each took is where to begin.
+        if self.is_blind() || self.shares.is_last() {
             self.shares.adopt(&self.lens);
+            self.forget_gone();
         }
         self.unheard = 0;
         let region = self.map.region_of(page);
@@ -338,7 +376,7 @@ impl ReplacementPolicy for RegionsInRun {
             .or_else(|| self.next_to_leave())
             .or_else(|| self.lists.oldest(FRESH))?;
         self.unheard = self.unheard.saturating_add(1);
-        self.pressed[self.region_of(slot)] = true;
+        self.owed[self.region_of(slot)] += WATCHED_FOR_ONE;
         self.withdraw(slot);
         Some(self.pages.release(slot))
     }
@@ -348,22 +386,13 @@ impl ReplacementPolicy for RegionsInRun {
     }
 
     fn watch(&mut self, max: usize, out: &mut Vec<(PageId, Slot)>) {
-        let mut left = max;
-        let blind = self.is_blind();
-        for region in 0..self.shares.len() {
-            if !blind && self.shares.order(region) == Order::Mru {
-                continue;
-            }
-            let most = self.lens[region] / WATCHED_ONE_IN;
-            while self.pressed[region] && left > 0 {
-                if self.lists.len(WATCHED + region) >= most {
-                    self.pressed[region] = false;
-                    break;
-                }
-                let Some(slot) = self.lists.pop_oldest(MAPPED + region) else { break };
-                self.lists.push_youngest(WATCHED + region, slot);
-                out.extend(self.pages.get(slot).map(|page| (page, slot)));
-                left -= 1;
+        let (known, regions) = (out.len(), self.shares.len());
+        // Each begins once, so that none takes it all.
+        self.watch_from = (self.watch_from + 1) % regions.max(1);
+        for at in 0..regions {
+            let region = (self.watch_from + at) % regions;
+            if self.is_blind() || self.shares.order(region) == Order::Lru {
+                self.watch_region(region, max - (out.len() - known), out);
             }
         }
     }

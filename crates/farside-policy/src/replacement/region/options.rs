@@ -16,6 +16,9 @@ pub struct RegionOptions {
     /// And by so many times the square root of the misses: what chance makes of them where only a sample of the pages is
     /// known. None where all are.
     pub noise: f64,
+    /// MRU is given up within an epoch when it has had more misses than LRU by this share of the epoch's references, and
+    /// has to be better for twice as many epochs to be taken again. Never, if this is infinite.
+    pub abandon: f64,
     /// Epochs after which what MRU would hold is derived anew from what LRU holds.
     pub restart: u32,
     /// Pages that do not leave because they were used last, of all regions together; at most half
@@ -34,6 +37,7 @@ impl Default for RegionOptions {
             patience: 2,
             margin: 0.05,
             noise: 0.0,
+            abandon: f64::INFINITY,
             restart: 64,
             hot: 0,
         }

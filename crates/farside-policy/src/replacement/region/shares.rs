@@ -9,6 +9,12 @@ use super::options::RegionOptions;
 /// Shortest epoch.
 const LEAST_EPOCH: usize = 64;
 
+/// Most times that MRU was given up of late, as far as it matters.
+const MOST_ABANDONED: u32 = 6;
+
+/// Epochs for which MRU has to last to have proved right.
+const PROVED: u32 = 16;
+
 /// The order of a region, and what is known for and against it.
 #[derive(Copy, Clone, Debug)]
 struct Region {
@@ -19,8 +25,10 @@ struct Region {
     seen: f64,
     /// Epochs in a row in which the other order was better.
     better: u32,
-    /// Epochs since the MRU stack began.
+    /// Epochs since the MRU stack began, or MRU was taken.
     age: u32,
+    /// How often MRU was given up within an epoch of late.
+    abandoned: u32,
     lru: History,
     mru: History,
 }
@@ -33,6 +41,7 @@ impl Region {
         seen: 1.0,
         better: 0,
         age: 0,
+        abandoned: 0,
         lru: History::NONE,
         mru: History::NONE,
     };
@@ -191,13 +200,15 @@ impl Shares {
         }
     }
 
-    /// Each region has as much memory as it has pages.
+    /// Each region in the order of the last use has as much memory as it has pages.
     pub fn adopt(&mut self, pages: &[usize]) {
         for (region, pages) in pages.iter().enumerate().take(self.count) {
-            self.regions[region].size = *pages;
-            self.fit(region);
+            if self.regions[region].order == Order::Lru {
+                self.regions[region].size = *pages;
+                self.fit(region);
+            }
         }
-        self.allotted = pages.iter().sum();
+        self.allotted = self.regions.iter().map(|region| region.size).sum();
         self.shrink();
     }
 
@@ -228,6 +239,11 @@ impl Shares {
         self.regions[region].order
     }
 
+    /// Whether the epoch ends with the next reference.
+    pub const fn is_last(&self) -> bool {
+        self.epoch_left == 1
+    }
+
     /// Whether the page at `slot` is in a stack.
     pub fn holds(&self, slot: Slot) -> bool {
         self.curves.holds(slot)
@@ -246,12 +262,35 @@ impl Shares {
     /// Counts a reference to the page at `slot`, which belongs to `region`; says whether an epoch ended with it.
     pub fn reference(&mut self, region: usize, slot: Slot) -> bool {
         self.curves.access(region, slot);
+        self.abandon_mru(region);
         self.epoch_left -= 1;
         let ends = self.epoch_left == 0;
         if ends {
             self.end_epoch();
         }
         ends
+    }
+
+    /// Gives up MRU in a region where it turns out to be much worse.
+    fn abandon_mru(&mut self, region: usize) {
+        if self.regions[region].order == Order::Lru || self.options.abandon.is_infinite() {
+            return;
+        }
+        let misses = |order| self.curves.misses(region, order).present as f64;
+        let (lru, mru) = (misses(Order::Lru), misses(Order::Mru));
+        let allowed = self.options.abandon * self.epoch_length() as f64;
+        if mru - lru > allowed + self.options.noise * lru.sqrt() {
+            let state = &mut self.regions[region];
+            state.abandoned = (state.abandoned + 1).min(MOST_ABANDONED);
+            self.take_lru(region);
+        }
+    }
+
+    /// From now on the pages of a region leave in the order of the last use; what MRU would hold is what LRU holds.
+    fn take_lru(&mut self, region: usize) {
+        let state = &mut self.regions[region];
+        (state.order, state.better, state.age, state.mru) = (Order::Lru, 0, 0, state.lru);
+        self.curves.restart_mru(region);
     }
 
     fn end_epoch(&mut self) {
@@ -282,15 +321,17 @@ impl Shares {
         };
         state.better = if better { state.better + 1 } else { 0 };
         state.age += 1;
-        let switch = state.better >= self.options.patience.max(1);
-        if switch {
-            state.order = if state.order == Order::Lru { Order::Mru } else { Order::Lru };
-            (state.better, state.age) = (0, 0);
-        }
-        let due = switch || state.age >= self.options.restart.max(1);
-        if due && state.order == Order::Lru && state.better == 0 {
-            (state.age, state.mru) = (0, state.lru);
-            self.curves.restart_mru(region);
+        let patience = self.options.patience.max(1);
+        match state.order {
+            Order::Lru if state.better >= patience << state.abandoned => {
+                (state.order, state.better, state.age) = (Order::Mru, 0, 0);
+            }
+            Order::Lru if state.age >= self.options.restart.max(1) && state.better == 0 => {
+                self.take_lru(region);
+            }
+            Order::Mru if state.better >= patience => self.take_lru(region),
+            Order::Mru if state.age >= PROVED => state.abandoned = 0,
+            _ => {}
         }
     }
 
