@@ -149,7 +149,7 @@ AT(full, section->full)
             farside_rt_read_parts(section, pointer, size, copy);                                                       \
             return copy;                                                                                               \
         }                                                                                                              \
-        return at_##structure(section, pointer);                                                       \
+        return at_##structure(section, pointer);                                                                       \
     }
 
 /* The same for bytes that will be written; when they are, comes farside_rt_written() with what this returned. */
@@ -159,7 +159,7 @@ AT(full, section->full)
         void *address;                                                                                                 \
         if (__builtin_expect(section->shared || (!whole && farside_is_split(section, number(pointer), size)), 0))      \
             return copy;                                                                                               \
-        address = at_##structure(section, pointer);                                                    \
+        address = at_##structure(section, pointer);                                                                    \
         farside_note_written(section, address, size);                                                                  \
         return address;                                                                                                \
     }

@@ -158,10 +158,13 @@ private:
   }
 };
 
-/// Comes first when a program is linked: what allocates may be in another unit than what calls it.
-class InlineAllocatingPass : public PassInfoMixin<InlineAllocatingPass> {
+/// Comes first when a program is linked: all units are together, and what allocates may be in another one than what calls
+/// it.
+class LinkedSitesPass : public PassInfoMixin<LinkedSitesPass> {
 public:
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    for (const auto &stale : farside::staleSites(module, sectionFile()))
+      fail(module, stale);
     farside::inlineAllocating(module, sectionFile());
     return PreservedAnalyses::all();
   }
@@ -183,7 +186,7 @@ void addTidying(PassBuilder &builder, ModulePassManager &manager, OptimizationLe
 void addLinking(PassBuilder &builder, ModulePassManager &manager, OptimizationLevel level) {
   if (sections.empty())
     return;
-  manager.addPass(InlineAllocatingPass());
+  manager.addPass(LinkedSitesPass());
   manager.addPass(AlwaysInlinerPass());
   if (level != OptimizationLevel::O0)
     manager.addPass(builder.buildModuleSimplificationPipeline(level, ThinOrFullLTOPhase::None));

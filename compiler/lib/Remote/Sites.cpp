@@ -150,6 +150,18 @@ public:
     return missing;
   }
 
+  /// Sites that no unit was compiled with although the file or the function is there.
+  std::vector<SectionFileError> findStale() {
+    std::vector<SectionFileError> stale;
+    forEachSite([&](unsigned, const SiteName &site) {
+      bool isKnown = any_of(ArrayRef<StringRef>{foundList, soughtList, absentList},
+                            [&](StringRef list) { return isListed(list, site); });
+      if (!isKnown && isHere(site, module))
+        stale.push_back({site.place, 0, describe(site) + ": objects were compiled without this site; compile them again"});
+    });
+    return stale;
+  }
+
   /// Has functions that allocate, and that are called where something is sought, inlined there.
   void inlineAllocating() {
     forEachSite([&](unsigned, const SiteName &site) {
@@ -253,6 +265,10 @@ void markSites(Module &module, const SectionFile &file, bool linked, std::vector
 
 MissingSites markInlinedSites(Module &module, const SectionFile &file) {
   return Marking(module, file).markInlined();
+}
+
+std::vector<SectionFileError> staleSites(Module &module, const SectionFile &file) {
+  return Marking(module, file).findStale();
 }
 
 void inlineAllocating(Module &module, const SectionFile &file) { Marking(module, file).inlineAllocating(); }

@@ -20,8 +20,8 @@ class Module;
 namespace farside {
 
 /// Marks the calls that a section file names, before anything is done to them. What it names and there is not goes to
-/// `errors`, or, if the module is linked with others, may be in one of them; functions that allocate, and are called where it
-/// says, will be inlined there.
+/// `errors`, or, if the module is linked with others, may be in one of them; functions that allocate, and are called where
+/// it says, will be inlined there.
 void markSites(llvm::Module &module, const SectionFile &file, bool linked, std::vector<SectionFileError> &errors);
 
 /// Sites where nothing is allocated: in any unit, or as far as can be seen.
@@ -32,6 +32,9 @@ struct MissingSites {
 /// Marks what allocates where the file says after it was inlined there, as what `new_list()` calls is at the line of
 /// `new_list()`.
 MissingSites markInlinedSites(llvm::Module &module, const SectionFile &file);
+
+/// Sites of a module that is linked which its units were compiled without. Nothing may have been inlined yet.
+std::vector<SectionFileError> staleSites(llvm::Module &module, const SectionFile &file);
 
 /// Sees to it that functions which allocate are inlined where the file says that something is allocated.
 void inlineAllocating(llvm::Module &module, const SectionFile &file);
