@@ -142,7 +142,7 @@ impl Stage {
     }
 
     /// Waits until programs stand so, and insists that at no time they have more than `total` together.
-    fn until(&self, total: u64, what: &str, is_so: impl Fn(&[Seen]) -> bool) -> Vec<Seen> {
+    fn until(&self, total: u64, what: &str, mut is_so: impl FnMut(&[Seen]) -> bool) -> Vec<Seen> {
         let deadline = Instant::now() + PATIENCE;
         let mut before = self.seen();
         loop {
@@ -161,6 +161,17 @@ impl Stage {
             before = seen;
             std::thread::sleep(LOOK);
         }
+    }
+
+    /// Waits until limits are the same several times in a row.
+    fn settled(&self, total: u64) -> Vec<Seen> {
+        let (mut before, mut same) = (Vec::new(), 0);
+        self.until(total, "limits stay", |seen| {
+            let limits: Vec<_> = seen.iter().map(|it| (it.pid, it.limit)).collect();
+            same = if limits == before { same + 1 } else { 0 };
+            before = limits;
+            same >= 5
+        })
     }
 }
 
@@ -218,10 +229,10 @@ fn memory_goes_where_it_helps_whoever_dies() {
 
     daemon.child.kill().expect("it is killed");
     daemon.child.wait().expect("it has gone");
-    let kept = stage.until(total, "limits stay", |seen| seen.len() == 2);
-    for it in &kept {
-        assert_eq!(of(&seen, &it.order).map(|before| before.limit), Some(it.limit), "{kept:#?}");
-    }
+    // The last that it said may be newer than what was seen before, and still on its way.
+    let kept = stage.settled(total);
+    assert!(kept.len() == 2 && kept.iter().map(|it| it.limit).sum::<u64>() <= total, "{kept:#?}");
+    assert!(of(&kept, "loop").is_some_and(|it| it.limit > 40 * MIB), "{kept:#?}");
     // Another one, for less memory.
     let less = 30 * MIB;
     let daemon = stage.daemon(&["--local", "30M", "--interval", "500ms"]);

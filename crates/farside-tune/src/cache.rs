@@ -1,0 +1,287 @@
+//! How often a section of some shape would miss, from a sample of the accesses to it (Mira, section 3.4; SHARDS).
+//!
+//! A run writes down all accesses to some units of a section, chosen by chance. A section with as many times fewer slots sees
+//! about as many times fewer misses. Units are numbered anew, in the order of their addresses, so that what lies side by side
+//! still does, and lines meet in sets as they would.
+
+use std::collections::BTreeSet;
+
+use farside_sim::curve::LruDistances;
+use farside_trace::PageId;
+
+use crate::trace::BLOCK;
+
+/// How a section places its lines.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ways {
+    /// In one slot.
+    Direct,
+    /// In so many slots.
+    Set(u32),
+    /// Anywhere.
+    Full,
+}
+
+impl Ways {
+    /// From the number of lines in a set: 1 is direct, 0 is all.
+    pub fn of(ways: u32) -> Self {
+        match ways {
+            0 => Self::Full,
+            1 => Self::Direct,
+            ways => Self::Set(ways),
+        }
+    }
+}
+
+/// What a section would have done, of all accesses and not only of those in the sample.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Lines that were looked for.
+    pub lookups: f64,
+    /// Lines that were not there.
+    pub misses: f64,
+    /// Lines that had been written when they left.
+    pub stored: f64,
+}
+
+/// A sample of the accesses to a section.
+#[derive(Clone, Debug, Default)]
+pub struct Sampled {
+    unit: u64,
+    rate: u64,
+    /// Numbers of blocks as they are in the section, until all are known.
+    accesses: Vec<SampledAccess>,
+    is_numbered: bool,
+    first: Option<u64>,
+    last: u64,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct SampledAccess {
+    block: u64,
+    blocks: u8,
+    written: bool,
+}
+
+impl Sampled {
+    /// No access yet, of a section of which one of `rate` units of so many bytes is looked at.
+    pub fn new(unit: u64, rate: u64) -> Self {
+        Self { unit: unit.max(BLOCK), rate: rate.max(1), ..Self::default() }
+    }
+
+    /// An access at a time, in nanoseconds.
+    pub fn add(&mut self, block: u64, blocks: u8, written: bool, time: u64) {
+        self.accesses.push(SampledAccess { block, blocks, written });
+        self.first.get_or_insert(time);
+        self.last = time;
+    }
+
+    /// Numbers units anew; no more may be added.
+    pub fn number(&mut self) {
+        let blocks = self.unit / BLOCK;
+        let units: BTreeSet<u64> = self.accesses.iter().map(|it| it.block / blocks).collect();
+        let units: Vec<u64> = units.into_iter().collect();
+        for access in &mut self.accesses {
+            let unit = units.binary_search(&(access.block / blocks)).unwrap_or(0) as u64;
+            access.block = unit * blocks + access.block % blocks;
+        }
+        self.is_numbered = true;
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.accesses.is_empty()
+    }
+
+    /// Bytes that all accesses of the program, and not only those in the sample, come to.
+    pub fn footprint(&self) -> u64 {
+        let blocks: BTreeSet<u64> =
+            self.accesses.iter().map(|it| it.block * BLOCK / self.unit).collect();
+        blocks.len() as u64 * self.unit * self.rate
+    }
+
+    /// When it was first and last used, in seconds from the start.
+    pub fn lifetime(&self) -> Option<(f64, f64)> {
+        self.first.map(|first| (first as f64 * 1e-9, self.last as f64 * 1e-9))
+    }
+
+    /// The largest line that can be told about, in bytes.
+    pub fn largest_line(&self) -> u64 {
+        self.unit
+    }
+
+    /// What a section of `capacity` bytes in such lines would do.
+    pub fn simulate(&self, line: u64, ways: Ways, capacity: u64) -> Counts {
+        debug_assert!(self.is_numbered && line <= self.unit);
+        let slots = (capacity / line / self.rate).max(1);
+        let counts = match ways {
+            Ways::Direct => self.in_sets(line, 1, slots),
+            Ways::Set(ways) => self.in_sets(line, u64::from(ways).min(slots), slots),
+            Ways::Full => return self.anywhere(line, &[capacity])[0],
+        };
+        self.scaled(counts)
+    }
+
+    /// The same of sections in which a line may be anywhere, for several capacities at once.
+    pub fn anywhere(&self, line: u64, capacities: &[u64]) -> Vec<Counts> {
+        let mut stack = LruDistances::new();
+        let slots = |capacity: &u64| (capacity / line / self.rate).max(1);
+        let slots: Vec<u64> = capacities.iter().map(slots).collect();
+        let mut all = vec![Counts::default(); capacities.len()];
+        let mut written = std::collections::HashSet::new();
+        self.lines(line, |number, writes| {
+            let distance = stack.reference(PageId(number)).map_or(u64::MAX, |it| it as u64);
+            let was_written = written.contains(&number);
+            for (counts, slots) in all.iter_mut().zip(&slots) {
+                counts.lookups += 1.0;
+                if distance > *slots {
+                    counts.misses += 1.0;
+                    counts.stored += f64::from(u8::from(was_written));
+                }
+            }
+            if writes {
+                written.insert(number);
+            }
+        });
+        all.into_iter().map(|counts| self.scaled(counts)).collect()
+    }
+
+    fn in_sets(&self, line: u64, ways: u64, slots: u64) -> Counts {
+        const NONE: u64 = u64::MAX;
+        let (sets, ways) = ((slots / ways).max(1), ways as usize);
+        // The last used comes first in its set; the lowest bit says whether it was written.
+        let mut tags = vec![NONE; sets as usize * ways];
+        let mut counts = Counts::default();
+        self.lines(line, |number, writes| {
+            let begin = (number % sets) as usize * ways;
+            let set = &mut tags[begin..begin + ways];
+            let found = set.iter().position(|tag| *tag != NONE && tag >> 1 == number);
+            counts.lookups += 1.0;
+            let mut tag = number << 1 | u64::from(writes);
+            let place = found.unwrap_or(ways - 1);
+            if found.is_some() {
+                tag |= set[place] & 1;
+            } else {
+                counts.misses += 1.0;
+                counts.stored += f64::from(u8::from(set[place] != NONE && set[place] & 1 == 1));
+            }
+            set.copy_within(..place, 1);
+            set[0] = tag;
+        });
+        counts
+    }
+
+    /// Each line that is looked for, in order, and whether it is written. One that is looked for again and again is looked
+    /// for each time.
+    fn lines(&self, line: u64, mut each: impl FnMut(u64, bool)) {
+        let blocks = line / BLOCK;
+        for access in &self.accesses {
+            let last = (access.block + (1 << access.blocks) - 1) / blocks;
+            for number in access.block / blocks..=last {
+                each(number, access.written);
+            }
+        }
+    }
+
+    fn scaled(&self, counts: Counts) -> Counts {
+        let rate = self.rate as f64;
+        Counts {
+            lookups: counts.lookups * rate,
+            misses: counts.misses * rate,
+            stored: counts.stored * rate,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All blocks, one after another, several times.
+    fn rounds(blocks: u64, rounds: u64) -> Sampled {
+        let mut sampled = Sampled::new(4096, 1);
+        for time in 0..blocks * rounds {
+            sampled.add(time % blocks, 0, time % 2 == 0, time);
+        }
+        sampled.number();
+        sampled
+    }
+
+    #[test]
+    fn what_fits_is_missed_once() {
+        let sampled = rounds(64, 3);
+        for ways in [Ways::Direct, Ways::Set(2), Ways::Set(16), Ways::Full] {
+            let counts = sampled.simulate(64, ways, 64 * 64);
+            assert_eq!(
+                (counts.lookups, counts.misses, counts.stored),
+                (192.0, 64.0, 0.0),
+                "{ways:?}"
+            );
+            // What was used longest ago leaves, so that all are missed.
+            let counts = sampled.simulate(64, ways, 32 * 64);
+            assert_eq!(counts.misses, 192.0, "{ways:?}");
+        }
+        // Longer lines hold the next ones, too.
+        assert_eq!(sampled.simulate(256, Ways::Direct, 1024).misses, 48.0);
+        assert_eq!(sampled.footprint(), 4096);
+    }
+
+    #[test]
+    fn lines_in_the_way_of_one_another_need_a_set() {
+        let mut sampled = Sampled::new(4096, 1);
+        (0..100).for_each(|turn| sampled.add(turn % 2 * 64, 0, true, turn));
+        sampled.number();
+        assert_eq!(sampled.simulate(64, Ways::Direct, 64 * 64).misses, 100.0);
+        assert_eq!(sampled.simulate(64, Ways::Set(2), 64 * 64).misses, 2.0);
+        assert_eq!(sampled.simulate(64, Ways::Direct, 64 * 64).stored, 99.0);
+    }
+
+    #[test]
+    fn an_access_to_a_whole_line_comes_to_all_shorter_ones() {
+        let mut sampled = Sampled::new(4096, 4);
+        sampled.add(64, 6, false, 10);
+        sampled.number();
+        assert_eq!(sampled.simulate(4096, Ways::Direct, 1 << 20).misses, 4.0);
+        assert_eq!(sampled.simulate(512, Ways::Direct, 1 << 20).misses, 32.0);
+        assert_eq!(sampled.lifetime(), Some((1e-8, 1e-8)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_set_of_all_is_anywhere(
+            blocks in prop::collection::vec(0..200_u64, 1..400),
+            slots in 1..64_u64,
+        ) {
+            let mut sampled = Sampled::new(4096, 1);
+            blocks.iter().for_each(|block| sampled.add(*block, 0, false, 0));
+            sampled.number();
+            let set = sampled.simulate(64, Ways::Set(slots as u32), slots * 64);
+            let full = sampled.simulate(64, Ways::Full, slots * 64);
+            prop_assert_eq!(set.misses, full.misses);
+            let more = sampled.simulate(64, Ways::Full, 2 * slots * 64);
+            prop_assert!(more.misses <= full.misses);
+        }
+
+        #[test]
+        fn a_sample_tells_about_all(seed in 1..1000_u64) {
+            // Uses at random of 4096 units; one of 8 is looked at.
+            let (mut state, mut all, mut some) = (seed, Sampled::new(4096, 1), Sampled::new(4096, 8));
+            for time in 0..60_000 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let unit = (state >> 33) % 4096;
+                all.add(unit * 64, 0, false, time);
+                if unit.wrapping_mul(0x9E3779B97F4A7C15) >> 61 == 0 {
+                    some.add(unit * 64, 0, false, time);
+                }
+            }
+            all.number();
+            some.number();
+            for ways in [Ways::Set(2), Ways::Full] {
+                let exact = all.simulate(4096, ways, 2048 * 4096).misses;
+                let told = some.simulate(4096, ways, 2048 * 4096).misses;
+                prop_assert!((exact - told).abs() < 0.1 * exact, "{ways:?}: {exact}, {told}");
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A configuration: sections with all that a section file says of them.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cache::Ways;
+use crate::candidates::Site;
+
+/// Sections for a program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Configuration {
+    /// The sections; none: all of it is paged.
+    pub sections: Vec<Section>,
+}
+
+/// A section with its shape.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Section {
+    /// Its name.
+    pub name: String,
+    /// What goes there.
+    pub sites: Vec<SitePlace>,
+    /// Bytes of local memory.
+    pub capacity: u64,
+    /// Bytes of a line.
+    pub line: u64,
+    /// Lines of a set: 1 is direct, 0 is all.
+    pub ways: u32,
+    /// Lines that are sent for ahead; none: what the compiler usually takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<u32>,
+}
+
+/// A site as a section file names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SitePlace {
+    /// The source file.
+    pub file: String,
+    /// The function, if it is known.
+    pub function: String,
+    /// The line; 0 if it is not known.
+    pub line: u32,
+    /// The column; 0 if it is not known.
+    pub column: u32,
+}
+
+impl From<&Site> for SitePlace {
+    fn from(site: &Site) -> Self {
+        let Site { file, function, line, column, .. } = site;
+        Self { file: file.clone(), function: function.clone(), line: *line, column: *column }
+    }
+}
+
+impl Configuration {
+    /// Bytes of local memory of all sections.
+    pub fn bytes(&self) -> u64 {
+        self.sections.iter().map(|it| it.capacity).sum()
+    }
+
+    /// The section by a name.
+    pub fn section(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|it| it.name == name)
+    }
+
+    /// The section file, with `note` as a comment before it.
+    pub fn to_toml(&self, note: &str) -> String {
+        let mut text = String::new();
+        note.lines().for_each(|line| text.push_str(&format!("# {line}\n")));
+        for section in &self.sections {
+            let structure = match Ways::of(section.ways) {
+                Ways::Direct => "\"direct\"".to_owned(),
+                Ways::Set(ways) => ways.to_string(),
+                Ways::Full => "\"full\"".to_owned(),
+            };
+            let _ = write!(
+                text,
+                "\n[section.{}]\ncapacity = {}\nline = {}\nstructure = {structure}\n",
+                section.name, section.capacity, section.line
+            );
+            if let Some(ahead) = section.ahead {
+                let _ = writeln!(text, "ahead = {ahead}");
+            }
+            text.push_str("sites = [\n");
+            section.sites.iter().for_each(|site| {
+                let _ = writeln!(text, "    {{ {} }},", site.keys());
+            });
+            text.push_str("]\n");
+        }
+        text
+    }
+}
+
+impl SitePlace {
+    fn keys(&self) -> String {
+        let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        let mut keys = Vec::new();
+        if !self.file.is_empty() {
+            keys.push(format!("file = {}", text(&self.file)));
+        }
+        if !self.function.is_empty() {
+            keys.push(format!("function = {}", text(&self.function)));
+        }
+        if self.line > 0 {
+            keys.push(format!("line = {}", self.line));
+        }
+        if self.column > 0 {
+            keys.push(format!("column = {}", self.column));
+        }
+        keys.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_file_says_all_of_it() {
+        let site = SitePlace {
+            file: "a \"b\".c".to_owned(),
+            function: "f".to_owned(),
+            line: 3,
+            column: 0,
+        };
+        let section = Section {
+            name: "nodes".to_owned(),
+            sites: vec![site.clone(), site],
+            capacity: 65536,
+            line: 128,
+            ways: 0,
+            ahead: Some(0),
+        };
+        let all = Configuration { sections: vec![section] };
+        let text = all.to_toml("made for 10 MiB\nof local memory");
+        assert!(text.starts_with("# made for 10 MiB\n# of local memory\n"), "{text}");
+        let table: toml::Table = text.parse().expect(&text);
+        let section = &table["section"]["nodes"];
+        assert_eq!(section["capacity"].as_integer(), Some(65536));
+        assert_eq!(section["structure"].as_str(), Some("full"));
+        assert_eq!(section["ahead"].as_integer(), Some(0));
+        assert_eq!(section["sites"].as_array().map(Vec::len), Some(2));
+        assert_eq!(section["sites"][1]["file"].as_str(), Some("a \"b\".c"));
+        assert!(section["sites"][0].get("column").is_none());
+    }
+}

@@ -1,0 +1,141 @@
+//! Lines and structures of sections (Mira, sections 3.2 and 3.3): what is usual for a pattern, and what is best by a trace.
+
+use rayon::prelude::*;
+
+use crate::cache::{Counts, Sampled, Ways};
+use crate::cost::{Calibration, Network};
+use crate::grouping::Pattern;
+
+/// What a section may be like, and what it would do.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// Bytes of a line.
+    pub line: u64,
+    /// Lines of a set: 1 is direct, 0 is all.
+    pub ways: u32,
+    /// Bytes of local memory.
+    pub capacity: u64,
+    /// Lookups, misses, and stores.
+    pub counts: Counts,
+    /// Seconds that they cost.
+    pub seconds: f64,
+}
+
+/// Capacities are multiples of this.
+pub const STEP: u64 = 64 << 10;
+
+/// The shortest line, and the longest one for data that are used here and there.
+const LINES: [u64; 2] = [64, 4096];
+
+/// Most lines of a set; more of them are better looked for anywhere.
+const MOST_WAYS: u32 = 16;
+
+/// Bytes of a structure that describes lines should stay below this share of them, which bounds lines from below.
+const DESCRIPTION: u64 = 16;
+
+/// Line and structure before anything is measured.
+///
+/// What is used in order has the line that the network carries best, and as many lines in a set as are used at the same time.
+/// What is used here and there has a line as long as what is used together, and at least such that what describes it is small.
+pub fn usual(pattern: Pattern, network: &Network) -> (u64, u32) {
+    match pattern {
+        Pattern::Stream { at_once, .. } => (network.balanced_line(), structure(at_once)),
+        Pattern::Random { granularity, at_once } => {
+            let least = (DESCRIPTION * 6).next_power_of_two();
+            (granularity.next_power_of_two().clamp(least, LINES[1]), structure(at_once.min(2)))
+        }
+    }
+}
+
+/// The simplest structure that holds so many lines at the same time.
+fn structure(at_once: u32) -> u32 {
+    match at_once {
+        0 | 1 => 1,
+        few if few <= MOST_WAYS => few.next_power_of_two(),
+        _ => 0,
+    }
+}
+
+/// For each capacity from a few lines to all that is used, the best line and structure by a trace; the smallest first.
+///
+/// Capacities are tenths of what is used, and halvings of the smallest of these; none is above `most`.
+pub fn layouts(
+    sampled: &Sampled,
+    pattern: Pattern,
+    network: &Network,
+    calibration: Calibration,
+    most: u64,
+) -> Vec<Layout> {
+    let shapes = shapes(sampled, pattern);
+    let of = |capacity: u64| {
+        let all = shapes.par_iter().filter(|(line, _)| line * 2 <= capacity).map(|(line, ways)| {
+            let counts = sampled.simulate(*line, Ways::of(*ways), capacity);
+            let seconds = calibration.seconds(counts, *line, Ways::of(*ways), network);
+            Layout { line: *line, ways: *ways, capacity, counts, seconds }
+        });
+        all.min_by(|one, other| one.seconds.total_cmp(&other.seconds))
+    };
+    capacities(sampled.footprint(), most).into_iter().filter_map(of).collect()
+}
+
+/// Capacities that are looked at.
+pub fn capacities(footprint: u64, most: u64) -> Vec<u64> {
+    let whole = |bytes: u64| bytes.next_multiple_of(STEP);
+    let tenths = (1..=10).map(|tenth| whole(footprint / 10 * tenth));
+    let halvings = (1..=6).map(|times| whole((footprint / 10) >> times));
+    let mut all: Vec<u64> = tenths.chain(halvings).chain([STEP]).filter(|it| *it <= most).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn shapes(sampled: &Sampled, pattern: Pattern) -> Vec<(u64, u32)> {
+    let most = sampled.largest_line();
+    let (lines, ways): ([u64; 2], &[u32]) = match pattern {
+        Pattern::Stream { at_once, .. } => {
+            ([1 << 10, most], if at_once <= 1 { &[1, 2] } else { &[2, 4, 8, 16] })
+        }
+        Pattern::Random { .. } => ([LINES[0], most.min(LINES[1])], &[1, 2, 4, 8, 16, 0]),
+    };
+    let lengths = std::iter::successors(Some(lines[0].min(most)), |line| Some(line * 2));
+    let lengths = lengths.take_while(|line| *line <= lines[1]);
+    lengths.flat_map(|line| ways.iter().map(move |ways| (line, *ways))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NETWORK: Network = Network { latency: 10e-6, per_byte: 0.32e-9 };
+
+    #[test]
+    fn patterns_have_their_usual_shapes() {
+        let stream = |at_once| usual(Pattern::Stream { stride: 16, at_once }, &NETWORK);
+        assert_eq!(stream(1), (4096, 1));
+        assert_eq!(stream(3), (4096, 4));
+        assert_eq!(stream(40), (4096, 0));
+        let random = |granularity| usual(Pattern::Random { granularity, at_once: 5 }, &NETWORK);
+        assert_eq!(random(24), (128, 2));
+        assert_eq!(random(500), (512, 2));
+        assert_eq!(random(1 << 20), (4096, 2));
+    }
+
+    #[test]
+    fn records_here_and_there_get_lines_of_their_length() {
+        let mut sampled = Sampled::new(4096, 1);
+        let mut state = 1_u64;
+        for time in 0..20_000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            // Records of 128 bytes, of which both halves are used.
+            let block = (state >> 33) % 8192 * 2;
+            sampled.add(block, 0, false, time);
+            sampled.add(block + 1, 0, false, time);
+        }
+        sampled.number();
+        let pattern = Pattern::Random { granularity: 16, at_once: 2 };
+        let all = layouts(&sampled, pattern, &NETWORK, Calibration::default(), 512 << 10);
+        assert_eq!(all.last().map(|it| it.capacity), Some(512 << 10));
+        assert!(all[0].line == 128, "{all:?}");
+        assert!(all.is_sorted_by(|one, other| one.seconds >= other.seconds), "{all:?}");
+    }
+}

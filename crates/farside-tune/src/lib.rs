@@ -1,0 +1,31 @@
+//! Finds the cache sections of a program by itself (Mira, chapter 3): which functions suffer, which of the objects that
+//! they use get sections, and the lines, structures and sizes of these.
+//!
+//! Decisions only: what the compiler tells of a program ([`Candidates`]) and what a run of it measured ([`Profile`], and
+//! the accesses in [`trace`]) come in, a [`Configuration`] goes out. Building, running and comparing is the matter of
+//! `farside tune`.
+
+mod cache;
+mod candidates;
+mod configuration;
+mod cost;
+mod grouping;
+mod layouts;
+mod objects;
+mod profile;
+mod significance;
+mod sizes;
+mod suffering;
+pub mod trace;
+
+pub use cache::{Counts, Sampled, Ways};
+pub use candidates::{Access, Candidates, Function, Kind, Site};
+pub use configuration::{Configuration, Section, SitePlace};
+pub use cost::{Calibration, Network};
+pub use grouping::{Pattern, Proposal, group};
+pub use layouts::{Layout, STEP, capacities, layouts, usual};
+pub use objects::{Chosen, Thresholds, choose};
+pub use profile::{FunctionProfile, Profile, SectionProfile, SiteProfile};
+pub use significance::{Verdict, compare};
+pub use sizes::{Choice, NoRoom, Part, Sizes, solve};
+pub use suffering::{Overheads, Suffering, rank};

@@ -1,0 +1,89 @@
+//! Whether a program has become faster, or its times only scatter.
+
+/// What a comparison says.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The new times are shorter.
+    Faster,
+    /// The new times are longer.
+    Slower,
+    /// It cannot be told from so many runs.
+    Open,
+}
+
+/// How often times that do not differ may be taken for ones that do.
+const LEVEL: f64 = 0.05;
+
+/// Compares two sets of times (Mann and Whitney, 1947: one-sided, exact, without an assumption on how they scatter).
+pub fn compare(old: &[f64], new: &[f64]) -> Verdict {
+    if p_less(new, old) <= LEVEL {
+        Verdict::Faster
+    } else if p_less(old, new) <= LEVEL {
+        Verdict::Slower
+    } else {
+        Verdict::Open
+    }
+}
+
+/// How likely it is, if both come from the same, that so few pairs, one of each, have the one of `less` greater.
+fn p_less(less: &[f64], more: &[f64]) -> f64 {
+    if less.is_empty() || more.is_empty() {
+        return 1.0;
+    }
+    // Of equal ones, half a pair is; halves count towards the same.
+    let pairs = less.iter().flat_map(|one| more.iter().map(move |other| (one, other)));
+    let twice: usize = pairs
+        .map(|(one, other)| match one.total_cmp(other) {
+            std::cmp::Ordering::Less => 0,
+            std::cmp::Ordering::Equal => 1,
+            std::cmp::Ordering::Greater => 2,
+        })
+        .sum();
+    let counts = orders(less.len(), more.len());
+    let few: f64 = counts.iter().take(twice.div_ceil(2) + 1).sum();
+    few / counts.iter().sum::<f64>()
+}
+
+/// Of all orders of so many and so many, how many have each number of pairs in which the first is greater.
+fn orders(one: usize, other: usize) -> Vec<f64> {
+    // By how many of the first there are: the last in order is one of the first, greater than all of the others, or not.
+    let mut table = vec![vec![1.0]; other + 1];
+    for taken in 1..=one {
+        let mut next = vec![vec![1.0]];
+        for others in 1..=other {
+            let mut counts = vec![0.0; taken * others + 1];
+            for (pairs, count) in table[others].iter().enumerate() {
+                counts[pairs + others] += count;
+            }
+            for (pairs, count) in next[others - 1].iter().enumerate() {
+                counts[pairs] += count;
+            }
+            next.push(counts);
+        }
+        table = next;
+    }
+    table.swap_remove(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_apart_are_told_apart_and_others_are_not() {
+        assert_eq!(compare(&[3.0, 3.1, 3.2], &[2.0, 2.1, 2.9]), Verdict::Faster);
+        assert_eq!(compare(&[2.0, 2.1, 2.9], &[3.0, 3.1, 3.2]), Verdict::Slower);
+        assert_eq!(compare(&[2.0, 3.1, 2.9], &[3.0, 2.5, 3.2]), Verdict::Open);
+        // Two of each cannot tell.
+        assert_eq!(compare(&[3.0, 3.1], &[1.0, 1.1]), Verdict::Open);
+        assert_eq!(compare(&[], &[1.0]), Verdict::Open);
+        assert_eq!(compare(&[1.0; 5], &[1.0; 5]), Verdict::Open);
+    }
+
+    #[test]
+    fn all_orders_are_counted() {
+        assert_eq!(orders(3, 3), [1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 2.0, 1.0, 1.0]);
+        assert_eq!(orders(1, 2), [1.0, 1.0, 1.0]);
+        assert_eq!(orders(5, 4).iter().sum::<f64>(), 126.0);
+    }
+}

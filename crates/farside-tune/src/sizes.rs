@@ -1,0 +1,177 @@
+//! How large each section is (Mira, section 3.4): an integer linear programme.
+//!
+//! Each section has some choices, each with its bytes and with the seconds that it costs. One of each is taken, so that all
+//! seconds together are least and at no time the sections that live then have more bytes than there are.
+
+use std::ops::RangeInclusive;
+
+use good_lp::{
+    Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable,
+};
+use thiserror::Error;
+
+/// A size of a section, and what it costs.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Bytes of local memory.
+    pub bytes: u64,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// A section with its choices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// What it may be.
+    pub choices: Vec<Choice>,
+    /// When it lives, in seconds; sections that do not live at the same time share memory.
+    pub lives: RangeInclusive<f64>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sizes {
+    /// For each section the choice that is taken, by its number.
+    pub picks: Vec<usize>,
+    /// Seconds that all cost together.
+    pub seconds: f64,
+}
+
+/// There is less memory than the smallest sections take.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the smallest sections take {least} bytes, and there are {budget}")]
+pub struct NoRoom {
+    /// Bytes that the smallest choices take at once.
+    pub least: u64,
+    /// Bytes that there are.
+    pub budget: u64,
+}
+
+/// Bytes are counted in units that a solver's numbers suit.
+const UNIT: f64 = 65536.0;
+
+/// Finds the best sizes: the solver ends when it has proven that there are none better.
+///
+/// # Errors
+/// If not even the smallest sections fit.
+pub fn solve(parts: &[Part], budget: u64) -> Result<Sizes, NoRoom> {
+    let least = least_bytes(parts);
+    let no_room = NoRoom { least, budget };
+    if least > budget {
+        return Err(no_room);
+    }
+    let mut variables = ProblemVariables::new();
+    let picked: Vec<Vec<Variable>> = parts
+        .iter()
+        .map(|part| part.choices.iter().map(|_| variables.add(variable().binary())).collect())
+        .collect();
+    let cost = |of: &dyn Fn(&Choice) -> f64, which: &dyn Fn(&Part) -> bool| -> Expression {
+        let all = parts.iter().zip(&picked).filter(|(part, _)| which(part));
+        all.flat_map(|(part, picked)| part.choices.iter().zip(picked))
+            .map(|(choice, picked)| of(choice) * *picked)
+            .sum()
+    };
+    // Milliseconds, so that what matters is far from the solver's tolerance.
+    let objective = cost(&|it| it.seconds * 1e3, &|_| true);
+    let mut model = variables.minimise(objective).using(microlp);
+    for picked in &picked {
+        model = model.with(constraint!(picked.iter().sum::<Expression>() == 1.0));
+    }
+    for moment in moments(parts) {
+        let bytes = cost(&|it| it.bytes as f64 / UNIT, &|part| part.lives.contains(&moment));
+        model = model.with(constraint!(bytes <= budget as f64 / UNIT));
+    }
+    // It was seen above that there is a solution.
+    let solution = model.solve().map_err(|_| no_room)?;
+    let pick = |picked: &Vec<Variable>| {
+        let of = |it: &Variable| solution.value(*it);
+        (0..picked.len()).max_by(|one, other| of(&picked[*one]).total_cmp(&of(&picked[*other])))
+    };
+    let picks: Vec<usize> = picked.iter().map(|it| pick(it).unwrap_or(0)).collect();
+    let seconds = parts.iter().zip(&picks).map(|(part, pick)| part.choices[*pick].seconds).sum();
+    Ok(Sizes { picks, seconds })
+}
+
+/// Moments that tell all sets of sections which live at the same time: when each begins.
+fn moments(parts: &[Part]) -> Vec<f64> {
+    let mut moments: Vec<f64> = parts.iter().map(|part| *part.lives.start()).collect();
+    moments.sort_by(f64::total_cmp);
+    moments.dedup();
+    moments
+}
+
+fn least_bytes(parts: &[Part]) -> u64 {
+    let least = |part: &Part| part.choices.iter().map(|it| it.bytes).min().unwrap_or(u64::MAX / 64);
+    let at = |moment: f64| parts.iter().filter(|it| it.lives.contains(&moment)).map(least).sum();
+    moments(parts).into_iter().map(at).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn part(choices: &[(u64, f64)], lives: RangeInclusive<f64>) -> Part {
+        let choices =
+            choices.iter().map(|(bytes, seconds)| Choice { bytes: bytes << 20, seconds: *seconds });
+        Part { name: String::new(), choices: choices.collect(), lives }
+    }
+
+    #[test]
+    fn sections_that_do_not_live_at_the_same_time_share_memory() {
+        let apart =
+            [part(&[(1, 9.0), (10, 1.0)], 0.0..=1.0), part(&[(1, 9.0), (10, 1.0)], 2.0..=3.0)];
+        assert_eq!(solve(&apart, 10 << 20).unwrap().picks, [1, 1]);
+        let together = apart.map(|it| Part { lives: 0.0..=3.0, ..it });
+        let found = solve(&together, 11 << 20).unwrap();
+        assert_eq!((found.picks.iter().sum::<usize>(), found.seconds), (1, 10.0));
+        assert_eq!(solve(&together, 1 << 20), Err(NoRoom { least: 2 << 20, budget: 1 << 20 }));
+        assert_eq!(solve(&[], 0).unwrap().picks, [0; 0]);
+    }
+
+    /// Best of all ways to pick, one after another.
+    fn exhaustive(parts: &[Part], budget: u64) -> Option<f64> {
+        let ways: usize = parts.iter().map(|it| it.choices.len()).product();
+        let seconds = |way: usize| {
+            let mut left = way;
+            let picks = parts.iter().map(|part| {
+                let pick = left % part.choices.len();
+                left /= part.choices.len();
+                part.choices[pick]
+            });
+            let picks: Vec<Choice> = picks.collect();
+            let fits = moments(parts).iter().all(|moment| {
+                let alive =
+                    parts.iter().zip(&picks).filter(|(part, _)| part.lives.contains(moment));
+                alive.map(|(_, pick)| pick.bytes).sum::<u64>() <= budget
+            });
+            fits.then(|| picks.iter().map(|it| it.seconds).sum::<f64>())
+        };
+        (0..ways).filter_map(seconds).min_by(f64::total_cmp)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn no_other_sizes_are_better(
+            parts in prop::collection::vec(
+                (prop::collection::vec((1..40_u64, 0.0..5.0_f64), 1..6), 0..4_u8, 0..4_u8),
+                1..5,
+            ),
+            budget in 1..100_u64,
+        ) {
+            let parts: Vec<Part> = parts
+                .into_iter()
+                .map(|(choices, from, to)| part(&choices, f64::from(from.min(to))..=f64::from(from.max(to))))
+                .collect();
+            let found = solve(&parts, budget << 20);
+            let best = exhaustive(&parts, budget << 20);
+            prop_assert_eq!(found.is_ok(), best.is_some());
+            if let (Ok(found), Some(best)) = (found, best) {
+                prop_assert!((found.seconds - best).abs() < 1e-6, "{} is not {best}", found.seconds);
+            }
+        }
+    }
+}
