@@ -18,7 +18,7 @@ use crate::options::{Given, Layer, Options, Origin, Pace};
 use crate::traces::{export, import};
 use crate::{
     Failure, balance, bench, capture, doctor, explain, faults, generate, limit, node, plan, record,
-    run, sizing, study, tapes, top,
+    run, sizing, study, tapes, top, tune,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -63,6 +63,12 @@ enum Verb {
     /// Say what the compiler made of a program: allocations in sections, accesses, and what stays and why.
     #[command(after_help = explain::HELP)]
     Explain(explain::ExplainArguments),
+    /// Find cache sections for a program by itself: profile it, build it with sections, measure, until it is fast.
+    ///
+    /// The program is built by a command that takes CC and CXX from its environment, and run on far memory again and again;
+    /// what prints something else, or is no faster, is not kept.
+    #[command(after_help = tune::HELP)]
+    Tune(tune::TuneArguments),
     /// Plan tapes from a trace: what to fetch and what to evict, for so much local memory.
     #[command(after_help = plan::HELP)]
     Plan(plan::PlanArguments),
@@ -442,6 +448,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Plan(arguments) => plan::plan(&arguments),
         Verb::Tapes(arguments) => tapes::tapes(&arguments),
         Verb::Explain(arguments) => explain::explain(&arguments),
+        Verb::Tune(arguments) => tune::tune(&arguments),
         Verb::Doctor(arguments) => arguments.doctor(),
         Verb::Top(arguments) => arguments.top(),
         Verb::Size(arguments) => sizing::size(arguments.pid, &arguments.slowdown, arguments.json),

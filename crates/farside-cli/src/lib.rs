@@ -17,6 +17,7 @@ mod limit;
 mod node;
 pub mod options;
 pub mod plan;
+mod progress;
 pub mod record;
 pub mod run;
 pub mod sizing;
@@ -24,6 +25,7 @@ pub mod study;
 pub mod tapes;
 pub mod top;
 pub mod traces;
+pub mod tune;
 
 use std::process::ExitCode;
 

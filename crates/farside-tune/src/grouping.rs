@@ -1,6 +1,7 @@
 //! Which objects share a section, and how each section is used (Mira, sections 3.1 to 3.3).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use crate::candidates::{Candidates, Site};
 use crate::objects::Chosen;
@@ -22,6 +23,17 @@ pub enum Pattern {
         /// Lines that are used at the same time.
         at_once: u32,
     },
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stream { stride, .. } => write!(f, "in order, {stride} bytes apart"),
+            Self::Random { granularity, .. } => {
+                write!(f, "here and there, {granularity} bytes together")
+            }
+        }
+    }
 }
 
 /// A section that is proposed, without a size.

@@ -12,11 +12,11 @@ use crate::run::grouped;
 
 use super::launch::{Outcome, Place, Program, Scratch};
 use super::paging::CGROUP_EXTRA;
-use super::progress::Progress;
 use super::row::{self, Goal, Row, figure, median};
 use super::stats::Stats;
 use super::swap::Swap;
 use super::{Failure, Shared, programs, skip};
+use crate::progress::Progress;
 
 /// Options of `farside bench demo`.
 #[derive(Debug, Args)]

@@ -1,9 +1,9 @@
 //! Runs in turn of programs that say what they took.
 
 use super::launch::{Outcome, Output, Place, Program, Scratch};
-use super::progress::Progress;
 use super::row::median;
 use super::{Failure, Shared, warmup};
+use crate::progress::Progress;
 
 /// How programs are run and compared.
 pub(crate) struct Measure<'a> {

@@ -11,10 +11,10 @@ use std::io::Result;
 
 use clap::Args;
 
-use super::progress::Progress;
 use super::row::{Goal, Row, median};
 use super::uffd::Pages;
 use super::{Failure, Shared, skip};
+use crate::progress::Progress;
 
 /// Options of `farside bench mechanisms`.
 #[derive(Debug, Args)]

@@ -20,7 +20,6 @@ mod nodes;
 mod paging;
 mod pointers;
 mod programs;
-mod progress;
 mod rawfault;
 mod row;
 mod sections;
@@ -28,6 +27,7 @@ mod stats;
 mod swap;
 mod tape;
 mod tracking;
+mod tune;
 mod uffd;
 mod warmup;
 mod workload;
@@ -41,7 +41,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use progress::Progress;
+use crate::progress::Progress;
 use row::Row;
 
 /// Options of `farside bench`.
@@ -84,6 +84,8 @@ enum What {
     Compile(compile::CompileArgs),
     /// Sections: what a lookup costs, and what lines of all lengths move, beside plain and paged memory
     Sections(sections::SectionsArgs),
+    /// Programs for which the sections are found by themselves, beside the kernel's own swap
+    Tune(tune::TuneArgs),
     /// Following pointers beside the other prefetchers: what it covers, and what it gains
     Pointers(pointers::PointersArgs),
     /// Seeing in which order a program uses its pages: what it costs, and how true its curve is
@@ -139,6 +141,7 @@ pub fn run(args: BenchArgs) -> ExitCode {
         What::Compile(own) => compile::run(&own, &shared, &progress),
         What::Hints(own) => hints::run(&own, &shared, &progress),
         What::Sections(own) => sections::run(&own, &shared, &progress),
+        What::Tune(own) => tune::run(&own, &shared, &progress),
         What::Pointers(own) => pointers::run(&own, &shared, &progress),
         What::Tracking(own) => tracking::run(&own, &shared, &progress),
         What::Balance(own) => balance::run(&own, &shared, &progress),

@@ -5,11 +5,11 @@
 use clap::{Args, ValueEnum};
 
 use super::launch::{Outcome, Place, Program, Scratch, own};
-use super::progress::Progress;
 use super::row::{Goal, Row, median};
 use super::swap::Swap;
 use super::workload::{self, Measured, Pass};
 use super::{Failure, Shared, programs, push, skip, warmup};
+use crate::progress::Progress;
 
 /// Options of `farside bench paging`.
 #[derive(Debug, Args)]

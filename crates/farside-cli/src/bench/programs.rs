@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::launch::{Output, Place, Program, Scratch};
-use super::progress::Progress;
 use super::row::{Goal, Row, median};
 use super::stats::Stats;
 use super::{Failure, Shared, kernel, skip, warmup};
+use crate::progress::Progress;
 
 /// The Python of the distribution, whose packages set-up installs.
 pub(crate) const PYTHON: &str = "/usr/bin/python3";

@@ -20,5 +20,6 @@ mod sort;
 mod sqlite;
 mod streams;
 mod tracking;
+mod tune;
 mod unmanaged;
 mod xz;

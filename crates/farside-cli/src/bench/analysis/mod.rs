@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::launch::{Place, Program, Scratch, own};
-use super::progress::Progress;
 use super::row::Row;
 use super::{Failure, Shared};
+use crate::progress::Progress;
 use reckon::{Method, Reckoned};
 use synthetic::Synthetic;
 

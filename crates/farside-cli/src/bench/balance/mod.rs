@@ -16,9 +16,9 @@ use super::cache::{Cache, compile};
 use super::launch::{Scratch, farside};
 use super::network::Network;
 use super::programs::installed;
-use super::progress::Progress;
 use super::row::{Goal, Row, median};
 use super::{Failure, Shared, warmup};
+use crate::progress::Progress;
 
 /// Options of `farside bench balance`.
 #[derive(Debug, Args)]

@@ -25,14 +25,14 @@ const OPTIONS: [&str; 5] = ["-std=gnu11", "-O2", "-g", "-Wall", "-Iinclude"];
 const CLANG: [&str; 2] = ["clang-22", "/usr/lib/llvm-22/bin/clang"];
 
 /// Both compilers, and a directory with all sources.
-pub(super) struct Compilers {
+pub(crate) struct Compilers {
     farside_cc: PathBuf,
     clang: PathBuf,
     directory: PathBuf,
 }
 
 /// A program that was built.
-pub(super) struct Built {
+pub(crate) struct Built {
     pub path: PathBuf,
     /// How long that took.
     pub took: Duration,
@@ -55,6 +55,21 @@ impl Compilers {
         let directory = scratch.join("sources");
         lay_out(&directory).map_err(|e| format!("cannot write {}: {e}", directory.display()))?;
         Ok(Self { farside_cc, clang, directory })
+    }
+
+    /// The compiler for far memory.
+    pub fn farside_cc(&self) -> &Path {
+        &self.farside_cc
+    }
+
+    /// Where sources and programs are.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// What all programs are compiled with.
+    pub fn options(&self) -> &'static [&'static str] {
+        &OPTIONS
     }
 
     /// Builds a program with clang alone.

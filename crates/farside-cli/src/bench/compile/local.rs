@@ -80,7 +80,7 @@ impl Bench<'_> {
 }
 
 /// A row without a goal.
-pub(super) fn informing(work: String, unit: &'static str) -> Row {
+pub(crate) fn informing(work: String, unit: &'static str) -> Row {
     Row { work, ours: 0.0, partner: None, unit, goal: None }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn sum(capacities: &[Capacity]) -> u64 {
 }
 
 /// A program whose time is read from what it writes.
-pub(super) fn program(path: &std::path::Path, arguments: &[String]) -> Program {
+pub(crate) fn program(path: &std::path::Path, arguments: &[String]) -> Program {
     let path = path.to_string_lossy().into_owned();
     Program::new(std::iter::once(path).chain(arguments.iter().cloned())).keep_stderr()
 }

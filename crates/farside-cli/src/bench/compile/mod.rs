@@ -17,10 +17,12 @@ use clap::{Args, ValueEnum};
 
 use super::measure::Measure;
 use super::network::Network;
-use super::progress::Progress;
 use super::row::Row;
 use super::{Failure, Shared, skip};
-use build::Compilers;
+use crate::progress::Progress;
+pub(crate) use build::Compilers;
+pub(crate) use local::{informing, program};
+pub(crate) use works::{AUGMENTED, WORKS, Work};
 
 /// Options of `farside bench compile`.
 #[derive(Debug, Args)]
@@ -41,7 +43,7 @@ pub(crate) struct CompileArgs {
 
 /// How large the programs' data are.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-enum Scale {
+pub(crate) enum Scale {
     /// Some 10 to 500 MB each
     Full,
     /// At most some 20 MB each, to try the benchmark out

@@ -5,10 +5,11 @@ use super::capacities::Need;
 use crate::bench::cache::Source;
 
 /// What all programs are made of.
-pub(super) const SOURCES: [Source; 10] = [
+pub(super) const SOURCES: [Source; 11] = [
     ("measured.h", include_str!("sources/measured.h")),
     ("sum.c", include_str!("sources/sum.c")),
     ("graph.c", include_str!("sources/graph.c")),
+    ("augmented.c", include_str!("sources/augmented.c")),
     ("graph_hinted.c", include_str!("sources/graph_hinted.c")),
     ("graph_sections.c", include_str!("sources/graph_sections.c")),
     ("product.c", include_str!("sources/product.c")),
@@ -19,7 +20,7 @@ pub(super) const SOURCES: [Source; 10] = [
 ];
 
 /// One program with its data.
-pub(super) struct Work {
+pub(crate) struct Work {
     /// What it is.
     pub name: &'static str,
     pub source: &'static str,
@@ -46,12 +47,22 @@ pub(super) const GRAPH: Work = Work {
     needs: |of| vec![Need::at_random("nodes", NODE * of[0]), Need::in_order("edges", EDGE * of[1])],
 };
 
+/// That of figure 3.7: another array comes with it. It has no section file.
+pub(crate) const AUGMENTED: Work = Work {
+    name: "augmented graph",
+    source: "augmented.c",
+    sections: "",
+    full: &[300_000, 1_000_000, 300_000],
+    small: &[20_000, 100_000, 20_000],
+    needs: |_| Vec::new(),
+};
+
 /// Section files in which only the nodes of the graph are: lines as long as they, and as a page.
 pub(super) const NODES_ONLY: [&str; 2] =
     [include_str!("sources/graph_nodes.toml"), include_str!("sources/graph_node_pages.toml")];
 
 /// All of them.
-pub(super) const WORKS: [Work; 6] = [
+pub(crate) const WORKS: [Work; 6] = [
     Work {
         name: "array sum",
         source: "sum.c",
@@ -123,7 +134,7 @@ impl Work {
     }
 
     /// What goes to its sections.
-    pub fn needs(&self, scale: Scale) -> Vec<Need> {
+    pub(super) fn needs(&self, scale: Scale) -> Vec<Need> {
         (self.needs)(self.numbers(scale))
     }
 }

@@ -16,9 +16,9 @@ use clap::{Args, ValueEnum};
 use super::cache::Cache;
 use super::measure::Measure;
 use super::network::Network;
-use super::progress::Progress;
 use super::row::Row;
 use super::{Failure, Shared};
+use crate::progress::Progress;
 use programs::Scale;
 pub(crate) use programs::example_without_hints;
 

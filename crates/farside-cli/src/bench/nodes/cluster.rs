@@ -8,11 +8,11 @@ use farside_far::redis::{Login, Redis, RedisCluster};
 use farside_far::remote::{TcpNetwork, Timing};
 
 use super::super::launch::Scratch;
-use super::super::progress::Progress;
 use super::super::row::{Goal, Row, median};
 use super::super::{Failure, Shared, skip};
 use super::{NodesArgs, PAGE, far, of};
 use crate::fetching::Fetcher;
+use crate::progress::Progress;
 
 /// Requests on their way at once.
 const IN_FLIGHT: u32 = 16;

@@ -17,10 +17,10 @@ use farside_far::{FarError, Remote};
 use farside_wire::transport::{Files, Protection};
 
 use super::launch::Scratch;
-use super::progress::Progress;
 use super::row::{Goal, Row, median};
 use super::{Failure, Shared};
 use crate::fetching::{BATCH, Fetcher};
+use crate::progress::Progress;
 use process::Process;
 
 /// Bytes of a page.

@@ -4,13 +4,13 @@ use farside_far::{FarUrl, FileUrl};
 
 use super::super::launch::{Place, Program, Scratch, own};
 use super::super::paging::CGROUP_EXTRA;
-use super::super::progress::Progress;
 use super::super::row::{Goal, Row, median};
 use super::super::swap::Swap;
 use super::super::workload::{self, Measured, Pass};
 use super::super::{Failure, Shared, skip, warmup};
 use super::process::Process;
 use super::{NodesArgs, of};
+use crate::progress::Progress;
 
 /// Share of the array that is local.
 const LOCAL: u64 = 20;

@@ -5,11 +5,11 @@ use std::process::Command;
 use farside_wire::transport::ucx;
 
 use super::super::launch::{farside, own};
-use super::super::progress::Progress;
 use super::super::row::{Goal, Row, median};
 use super::super::{Failure, Shared, skip};
 use super::process::Process;
 use super::{NodesArgs, of};
+use crate::progress::Progress;
 
 /// Ways to carry pages, and the transports that are among them. TCP is with all, since connections begin with it.
 const WAYS: [(&str, &str); 2] = [("shared memory", "tcp,posix,cma,self"), ("TCP", "tcp,self")];

@@ -14,9 +14,9 @@ use super::launch::{Outcome, Place, Program};
 use super::measure::{Measure, Way, figure_of, options};
 use super::network::Network;
 use super::programs::installed;
-use super::progress::Progress;
 use super::row::Row;
 use super::{Failure, Shared, skip};
+use crate::progress::Progress;
 
 const SOURCES: [Source; 2] = [
     ("gather.c", include_str!("sources/gather.c")),

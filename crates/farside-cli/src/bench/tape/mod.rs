@@ -24,9 +24,9 @@ use clap::{Args, ValueEnum};
 
 use super::cache::Cache;
 use super::network::Network;
-use super::progress::Progress;
 use super::row::Row;
 use super::{Failure, Shared, skip};
+use crate::progress::Progress;
 use programs::{Name, Ready, Scale};
 use replay::{Mode, Replayed};
 use runs::Runs;

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::programs::{Name, Ready};
 use crate::bench::launch::{Outcome, Output, Place, Scratch, farside};
-use crate::bench::progress::Progress;
 use crate::bench::row::median;
 use crate::bench::{Failure, Shared, skip, warmup};
+use crate::progress::Progress;
 
 /// Most memory that is touched before a run, in bytes of a program: two and a half times that is
 /// touched.

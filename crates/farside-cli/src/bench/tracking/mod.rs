@@ -19,9 +19,9 @@ use farside_pager::settings::LEAST_LIMIT;
 use super::cache::Cache;
 use super::launch::{Outcome, Place, Program, Scratch};
 use super::network::Network;
-use super::progress::Progress;
 use super::row::{Goal, Row, median};
 use super::{Failure, Shared, skip, warmup};
+use crate::progress::Progress;
 use works::{WORKS, Work};
 
 /// Local memory with room for everything.

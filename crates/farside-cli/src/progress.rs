@@ -1,4 +1,4 @@
-//! Says on a terminal what a benchmark is doing; silent in a pipe.
+//! Says on a terminal what is being done; silent in a pipe.
 
 use std::io::IsTerminal;
 use std::time::Duration;

@@ -1,0 +1,203 @@
+//! Tuned programs beside the kernel's own swap.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::Bench;
+use super::steps::breakdown;
+use crate::bench::compile::{Work, informing, program};
+use crate::bench::launch::{Place, Program};
+use crate::bench::measure::{Way, figure_of, options};
+use crate::bench::paging::CGROUP_EXTRA;
+use crate::bench::row::{Goal, Row};
+use crate::bench::swap::Swap;
+use crate::bench::{Failure, skip};
+
+/// What is asked for at the best point, and at every one.
+const BEST: f64 = 18.0;
+const NEVER_BELOW: f64 = 1.2;
+
+/// Steps after which the thesis has converged.
+const STEPS: [(&str, f64); 2] = [("network simplex", 4.0), ("GPT-2 forward pass", 2.0)];
+
+/// Local memory of GPT-2 at the least point, in thousandths of what it uses, and how much slower it may be.
+const LEAST: u64 = 45;
+const AT_LEAST: f64 = 1.1;
+
+/// Most configurations that tuning tries.
+const ITERATIONS: &str = "8";
+
+/// A program that was tuned.
+pub(super) struct Tuned {
+    pub path: PathBuf,
+    /// What tuning says of it.
+    pub tuning: Value,
+}
+
+impl Bench<'_> {
+    /// A program with each amount of local memory.
+    pub(super) fn beside_swap(&mut self, work: &Work) {
+        let footprint = match self.footprint(work) {
+            Ok(footprint) => footprint,
+            Err(why) => return self.add(informing(work.name.into(), "s"), Err(why)),
+        };
+        let mut best: f64 = 0.0;
+        for share in self.args.local.clone() {
+            let name = format!("{}, {share} % local", work.name);
+            let local = footprint * share / 100;
+            let figures = self.one(work, &name, local, footprint);
+            let (swapped, steps, gains) = match figures {
+                Ok(figures) => figures,
+                Err(why) => {
+                    self.add(informing(name, "s"), Err(why));
+                    continue;
+                }
+            };
+            let beside = format!("{name}, tuned, beside kernel swap (zram)");
+            let goal = Some(Goal::Faster(NEVER_BELOW));
+            if let Some((ours, swap)) = swapped {
+                best = best.max(swap / ours);
+                self.add(Row { goal, ..informing(beside, "s") }, Ok((ours, Some(swap))));
+            }
+            let goal = STEPS.iter().find(|(name, _)| *name == work.name);
+            let goal = goal.map(|(_, most)| Goal::Under(most + 0.5));
+            let row = informing(format!("{name}: steps until the best configuration"), "steps");
+            self.add(Row { goal, ..row }, Ok((steps, None)));
+            for (what, ours, before) in gains {
+                self.add(informing(format!("{name}: {what}"), "s"), Ok((ours, Some(before))));
+            }
+        }
+        if best > 0.0 {
+            let work = format!("{}: the best of these beside kernel swap", work.name);
+            self.rows.push(Row {
+                work,
+                ours: 1.0,
+                partner: Some(best),
+                unit: "x",
+                goal: Some(Goal::Faster(BEST)),
+            });
+        }
+    }
+
+    pub(super) fn footprint(&self, work: &Work) -> Result<u64, Failure> {
+        self.measure.footprint(work.name, &self.plain(work)?)
+    }
+
+    fn plain(&self, work: &Work) -> Result<Program, Failure> {
+        let built = self.compilers.plain(work.source)?;
+        Ok(program(&built.path, &work.arguments(self.args.scale)))
+    }
+
+    /// Seconds of the tuned program and on swap, if there can be swap; steps; and what each part of the configuration gains.
+    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
+    fn one(
+        &self,
+        work: &Work,
+        name: &str,
+        local: u64,
+        footprint: u64,
+    ) -> Result<(Option<(f64, f64)>, f64, Vec<(String, f64, f64)>), Failure> {
+        let tuned = self.tune(work, name, local)?;
+        let steps = steps_until_best(&tuned.tuning);
+        let swap = Swap::set_up(local + CGROUP_EXTRA, 2 * footprint);
+        let swap = swap.map_err(|why| skip(&format!("{name}: swap"), &why)).ok();
+        let far = options(local, &self.args.network.far(), &[]);
+        let mut ways = breakdown(self, work, &tuned, &far)?;
+        let tuned_way = ways.len() - 1;
+        if let Some(swap) = &swap {
+            let place = Place::Swap(swap);
+            ways.push(Way { name: "kernel swap".to_owned(), program: self.plain(work)?, place });
+        }
+        let took = self.measure.in_turn(name, &ways)?;
+        let beside = swap.is_some().then(|| (took[tuned_way], took[tuned_way + 1]));
+        let gains = (1..=tuned_way).map(|at| {
+            let what = format!("{}, beside {}", ways[at].name, ways[at - 1].name);
+            (what, took[at], took[at - 1])
+        });
+        let gains = gains.collect();
+        Ok((beside, steps, gains))
+    }
+
+    /// Tunes a program for an amount of local memory.
+    pub(super) fn tune(&self, work: &Work, name: &str, local: u64) -> Result<Tuned, Failure> {
+        self.measure.progress.say(format!("{name}: tunes it"));
+        let stem = work.source.trim_end_matches(".c");
+        let target = format!("{stem}-tuned-{local}");
+        let build =
+            format!("$CC {} {} -o {target} -lm", self.compilers.options().join(" "), work.source);
+        let mut command = Command::new(&self.farside);
+        command.current_dir(self.compilers.directory()).args(["tune", "--json", "--build", &build]);
+        command.args(["--local", &(local & !4095).to_string(), "--far", &self.args.network.far()]);
+        command.args(["--iterations", ITERATIONS, "--state", &format!("{target}.state")]);
+        command
+            .args(["--output", &format!("{target}.toml")])
+            .arg("--farside-cc")
+            .arg(self.compilers.farside_cc());
+        command.arg("--").arg(format!("./{target}")).args(work.arguments(self.args.scale));
+        let output = command.stdin(Stdio::null()).output();
+        let output = output.map_err(|e| Failure::io("cannot start farside tune", &e))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(Failure::new(format!(
+                "farside tune: {}",
+                said.lines().next_back().unwrap_or("")
+            )));
+        }
+        let journal: Value = serde_json::from_slice(&output.stdout)
+            .map_err(|why| Failure::new(format!("what farside tune prints: {why}")))?;
+        let tuning = journal["tunings"][0].clone();
+        Ok(Tuned { path: self.compilers.directory().join(target), tuning })
+    }
+
+    /// GPT-2 with hardly any local memory, beside all of it.
+    pub(super) fn least(&mut self, work: &Work) {
+        let name = format!("{}, {} % local, tuned", work.name, LEAST as f64 / 10.0);
+        let figures = self.footprint(work).and_then(|footprint| {
+            let local = footprint * LEAST / 1000;
+            let tuned = self.tune(work, &name, local)?;
+            let arguments = work.arguments(self.args.scale);
+            let far = options(local, &self.args.network.far(), &[]);
+            let plain =
+                Way { name: "all local".into(), program: self.plain(work)?, place: Place::Plain };
+            let ours = Way {
+                name: name.clone(),
+                program: program(&tuned.path, &arguments),
+                place: Place::Far(&far),
+            };
+            let took = self
+                .measure
+                .outcomes(&name, &[plain, ours], |ran| Ok([figure_of(&ran.stderr)?]))?;
+            Ok((took[1][0], Some(took[0][0])))
+        });
+        let goal = Some(Goal::AtMost(AT_LEAST));
+        self.add(
+            Row { goal, ..informing(format!("{name}, beside clang with all local"), "s") },
+            figures,
+        );
+    }
+}
+
+/// The number of the last step that was kept; 0 if none was.
+fn steps_until_best(tuning: &Value) -> f64 {
+    let steps = tuning["steps"].as_array().map_or(&[][..], Vec::as_slice);
+    steps.iter().rposition(|step| step["outcome"] == "kept").map_or(0.0, |at| at as f64 + 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_counted_until_the_last_that_was_kept() {
+        let steps = |outcomes: &[&str]| {
+            let steps: Vec<_> =
+                outcomes.iter().map(|it| serde_json::json!({ "outcome": it })).collect();
+            steps_until_best(&serde_json::json!({ "steps": steps }))
+        };
+        assert_eq!(steps(&["kept", "open", "kept", "rolled_back"]), 3.0);
+        assert_eq!(steps(&["open"]), 0.0);
+        assert_eq!(steps_until_best(&Value::Null), 0.0);
+    }
+}

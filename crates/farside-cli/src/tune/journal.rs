@@ -1,0 +1,171 @@
+//! What was done so far, kept in a file so that tuning can go on after it was stopped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use farside_tune::Configuration;
+use serde::{Deserialize, Serialize};
+
+use super::build::write;
+use crate::Failure;
+
+/// The version of what is understood here.
+const VERSION: u32 = 1;
+
+/// All that was done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Journal {
+    version: u32,
+    /// How the program is built.
+    pub build: String,
+    /// How it is run.
+    pub run: Vec<String>,
+    /// Its far memory.
+    pub far: Vec<String>,
+    /// Bytes of far memory that it uses.
+    pub footprint: u64,
+    /// For each amount of local memory.
+    pub tunings: Vec<Tuning>,
+}
+
+/// What was done for an amount of local memory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tuning {
+    /// Bytes of it.
+    pub local: u64,
+    /// Seconds of runs with all in paged memory.
+    pub paged: Vec<f64>,
+    /// Functions that suffer, and the share of their time that they wait, the first most.
+    pub suffering: Vec<(String, f64)>,
+    /// What was tried.
+    pub steps: Vec<Step>,
+    /// The best configuration.
+    pub best: Configuration,
+    /// Seconds of runs with it.
+    pub times: Vec<f64>,
+    /// Whether nothing more is to be gained.
+    pub is_done: bool,
+}
+
+/// Something that was tried.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// What it is.
+    pub what: String,
+    /// The sections.
+    pub configuration: Configuration,
+    /// What has changed against the best so far, and why.
+    pub changes: Vec<String>,
+    /// Seconds that were foreseen for sections and paged memory, if they were.
+    pub foreseen: Option<f64>,
+    /// Seconds of runs.
+    pub times: Vec<f64>,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// For each section the seconds that it would cost, by its bytes.
+    pub curves: Vec<Curve>,
+}
+
+/// What came of a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is faster.
+    Kept,
+    /// It is slower.
+    RolledBack,
+    /// It cannot be told whether it is faster.
+    Open,
+    /// It was not to be measured.
+    Broken(String),
+}
+
+/// What a section would cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// The section.
+    pub section: String,
+    /// Bytes of local memory, lines that it misses, and seconds.
+    pub points: Vec<(u64, f64, f64)>,
+}
+
+impl Journal {
+    /// Nothing done yet.
+    pub fn new(build: &str, run: Vec<String>, far: Vec<String>, footprint: u64) -> Self {
+        let (version, build) = (VERSION, build.to_owned());
+        Self { version, build, run, far, footprint, tunings: Vec::new() }
+    }
+
+    /// What was done before, if that was the same program.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is of something else.
+    pub fn resume(
+        directory: &Path,
+        build: &str,
+        run: &[String],
+        far: &[String],
+    ) -> Result<Self, Failure> {
+        let file = file(directory);
+        let name = file.display();
+        let text = fs::read(&file).map_err(|error| {
+            Failure::usage(format!("there is nothing to resume: {name}: {error}"))
+        })?;
+        let journal: Self = serde_json::from_slice(&text).map_err(|error| {
+            Failure::usage(format!("cannot read {name}: {error}; start without --resume"))
+        })?;
+        if journal.version != VERSION {
+            let version = journal.version;
+            return Err(Failure::usage(format!(
+                "{name} is of version {version}; start without --resume"
+            )));
+        }
+        if journal.build != build || journal.run != run || journal.far != far {
+            return Err(Failure::usage(format!(
+                "{name} is of another program, build, or far memory; start without --resume, or name another --state"
+            )));
+        }
+        Ok(journal)
+    }
+
+    /// Writes it down, all or nothing.
+    pub fn save(&self, directory: &Path) -> Result<(), Failure> {
+        let (file, draft) = (file(directory), directory.join("journal.draft"));
+        let text =
+            serde_json::to_vec_pretty(self).map_err(|error| Failure::own(error.to_string()))?;
+        write(&draft, &text)?;
+        fs::rename(&draft, &file)
+            .map_err(|error| Failure::own(format!("cannot write {}: {error}", file.display())))
+    }
+
+    /// What was done for an amount of local memory, which is begun if it was not.
+    pub fn tuning(&mut self, local: u64) -> &mut Tuning {
+        let place = self.tunings.iter().position(|it| it.local == local).unwrap_or_else(|| {
+            self.tunings.push(Tuning { local, ..Tuning::default() });
+            self.tunings.len() - 1
+        });
+        &mut self.tunings[place]
+    }
+}
+
+fn file(directory: &Path) -> PathBuf {
+    directory.join("journal.json")
+}
+
+/// The median of some times.
+pub fn median(times: &[f64]) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        odd if odd % 2 == 1 => sorted[odd / 2],
+        even => (sorted[even / 2 - 1] + sorted[even / 2]) / 2.0,
+    }
+}
+
+impl Tuning {
+    /// How many times faster it is than with all in paged memory.
+    pub fn gain(&self) -> f64 {
+        median(&self.paged) / median(&self.times)
+    }
+}

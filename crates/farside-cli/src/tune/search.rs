@@ -1,0 +1,401 @@
+//! The search: profile, decide, build, measure, keep or roll back, until nothing is gained (Mira, sections 2.2 and 3.1).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use farside_tune::{
+    Candidates, Chosen, Configuration, Network, Profile, Proposal, Thresholds, Verdict, choose,
+    compare, group, rank,
+};
+
+use super::build::{Builder, Built, Variant};
+use super::decide::{self, Decision, Known, Room, sites_of};
+use super::journal::{Curve, Outcome, Step, Tuning, median};
+use super::trial::{Broken, Printed, Trials, counter};
+use super::variations::variations;
+use super::waits::Waits;
+use crate::Failure;
+use crate::options::Size;
+use crate::progress::Progress;
+
+/// How far the search goes.
+#[derive(Copy, Clone, Debug)]
+pub struct Effort {
+    /// Most steps.
+    pub iterations: u32,
+    /// A step that gains less than this share is the last of its kind.
+    pub gain: f64,
+    /// Runs of each build, at least; three times as many where they do not tell.
+    pub repetitions: u32,
+    /// What is looked at.
+    pub thresholds: Thresholds,
+}
+
+/// A program that is tuned for an amount of local memory.
+pub struct Search<'a> {
+    /// Builds it.
+    pub builder: &'a mut Builder,
+    /// Runs it.
+    pub trials: &'a mut Trials,
+    /// What may go to sections.
+    pub candidates: &'a Candidates,
+    /// The build with all in paged memory.
+    pub paged: &'a Built,
+    /// The same, measuring itself.
+    pub profiled: &'a Built,
+    /// What it prints.
+    pub printed: &'a Printed,
+    /// Seconds with room for everything.
+    pub all_local: f64,
+    /// The network.
+    pub network: Network,
+    /// The room.
+    pub room: Room,
+    /// How far it goes.
+    pub effort: Effort,
+    /// Says what is being done.
+    pub progress: &'a Progress,
+}
+
+/// A run may take so many times as long as in paged memory, and so many seconds more.
+const PATIENCE: (f64, f64) = (10.0, 10.0);
+
+/// What a run in paged memory told.
+struct Suffered {
+    profile: Profile,
+    waits: Waits,
+    ranked: Vec<farside_tune::Suffering>,
+}
+
+impl Search<'_> {
+    /// Searches on from where `tuning` is; `save` keeps each step. Returns the best build, if it has sections.
+    ///
+    /// # Errors
+    /// If the program cannot be run at all, or a file cannot be written.
+    pub fn run(
+        &mut self,
+        tuning: &mut Tuning,
+        mut save: impl FnMut(&Tuning) -> Result<(), Failure>,
+    ) -> Result<Option<Built>, Failure> {
+        let suffered = self.begin(tuning)?;
+        let mut thresholds = self.effort.thresholds;
+        let mut best = self.rebuild(&tuning.best)?;
+        let mut excluded = BTreeSet::new();
+        // First what follows from profiles; when that gains nothing more, what can only be tried.
+        let mut deciding = true;
+        while (tuning.steps.len() as u32) < self.effort.iterations && !tuning.is_done {
+            let chosen = choose(self.candidates, &suffered.profile, &suffered.ranked, thresholds);
+            let proposals = self.propose(&chosen, &suffered, &excluded);
+            let next = match deciding {
+                true => self.decide(tuning, &proposals, &suffered)?,
+                false => variations(tuning).into_iter().next(),
+            };
+            let Some(mut step) = next else {
+                if !deciding {
+                    tuning.is_done = true;
+                } else if thresholds.functions < 1.0 {
+                    thresholds = thresholds.widened();
+                    let more =
+                        choose(self.candidates, &suffered.profile, &suffered.ranked, thresholds);
+                    deciding = more != chosen;
+                } else {
+                    deciding = false;
+                }
+                continue;
+            };
+            let before = median(&tuning.times);
+            let built = self.measure(tuning, &mut step, best.as_ref())?;
+            match (&step.outcome, built) {
+                (Outcome::Kept, Some(built)) => {
+                    deciding &= 1.0 - median(&step.times) / before >= self.effort.gain;
+                    tuning.best = step.configuration.clone();
+                    tuning.times = step.times.clone();
+                    best = Some(built);
+                }
+                (Outcome::Broken(_), _) => excluded.extend(self.culprits(&step, &proposals)?),
+                _ => deciding = false,
+            }
+            tuning.steps.push(step);
+            save(tuning)?;
+        }
+        tuning.is_done = true;
+        save(tuning)?;
+        Ok(best)
+    }
+
+    /// Runs it in paged memory: how long that takes, where it waits, and what it allocates.
+    fn begin(&mut self, tuning: &mut Tuning) -> Result<Suffered, Failure> {
+        let (local, size) = (self.room.local, Size(self.room.local));
+        let failed =
+            |broken: Broken| Failure::own(format!("with {size} of local memory: {broken}"));
+        let mut waited = 0.0;
+        let mut times = Vec::new();
+        for round in 1..=self.effort.repetitions {
+            self.progress.say(format!("{size} local: paged memory, run {round}"));
+            let ran = self.trials.run(self.paged, local).map_err(failed)?;
+            self.trials.insist(&ran, self.printed).map_err(failed)?;
+            times.push(ran.seconds);
+            waited = counter(&ran.report, "demand_faults") + counter(&ran.report, "late_hits");
+        }
+        let longest = times.iter().copied().fold(0.0, f64::max);
+        self.trials.patience = Some(Duration::from_secs_f64(PATIENCE.0 * longest + PATIENCE.1));
+        self.progress.say(format!("{size} local: where it waits"));
+        let faults = self.trials.faults(self.paged, local).map_err(failed)?;
+        self.progress.say(format!("{size} local: what it allocates, and where its time goes"));
+        let (_, profile, _) = self.trials.profile(self.profiled, local).map_err(failed)?;
+        let wait = (median(&times) - self.all_local).max(0.0) / f64::max(waited, 1.0);
+        let found = faults.report["faults"].as_f64().unwrap_or(0.0);
+        // What is foreseen in a usual run is not waited for; faults are told without anything foreseen.
+        let waits = Waits::of(self.candidates, &faults.report, wait * waited / found.max(1.0));
+        let ranked = rank(self.candidates, &profile, &waits.functions);
+        tuning.suffering =
+            ranked.iter().map(|it| (it.function.clone(), it.share().min(1.0))).collect();
+        if tuning.times.is_empty() {
+            tuning.times.clone_from(&times);
+        }
+        tuning.paged = times;
+        Ok(Suffered { profile, waits, ranked })
+    }
+
+    /// The best of an earlier search.
+    fn rebuild(&mut self, best: &Configuration) -> Result<Option<Built>, Failure> {
+        if best.sections.is_empty() {
+            return Ok(None);
+        }
+        self.progress.say("builds the best so far");
+        self.builder.build(Variant { sections: best, profiled: false }).map(Some)
+    }
+
+    fn propose(
+        &self,
+        chosen: &Chosen,
+        suffered: &Suffered,
+        excluded: &BTreeSet<usize>,
+    ) -> Vec<Proposal> {
+        let sites = chosen.sites.difference(excluded).copied().collect();
+        let chosen = Chosen { sites, ..chosen.clone() };
+        let bytes = |site: &_| suffered.profile.of_site(site).map_or(0, |it| it.peak_bytes);
+        group(self.candidates, &chosen, bytes)
+    }
+
+    /// The next step by profile; none if it would change nothing.
+    fn decide(
+        &mut self,
+        tuning: &Tuning,
+        proposals: &[Proposal],
+        suffered: &Suffered,
+    ) -> Result<Option<Step>, Failure> {
+        if proposals.is_empty() {
+            return Ok(None);
+        }
+        // Sections that there are, are measured as they are.
+        let mut measured = decide::first(self.candidates, proposals, &self.network, self.room);
+        for section in &mut measured.sections {
+            let there = tuning.best.section(&section.name).filter(|it| it.sites == section.sites);
+            if let Some(there) = there {
+                *section = there.clone();
+            }
+        }
+        if measured.bytes() > self.room.most() {
+            measured = decide::first(self.candidates, proposals, &self.network, self.room);
+        }
+        let broken = |outcome| Step {
+            what: "sections".to_owned(),
+            configuration: measured.clone(),
+            changes: Vec::new(),
+            foreseen: None,
+            times: Vec::new(),
+            outcome,
+            curves: Vec::new(),
+        };
+        let decision = match self.profile_of(&measured, proposals, suffered) {
+            Ok(decision) => decision,
+            Err(Broken::Fails(why)) if tuning.steps.is_empty() && proposals.len() == 1 => {
+                return Err(Failure::own(why));
+            }
+            Err(why) => return Ok(Some(broken(Outcome::Broken(why.to_string())))),
+        };
+        Ok(step_of(tuning, decision))
+    }
+
+    /// Builds with sections that measure themselves, runs that, and decides.
+    fn profile_of(
+        &mut self,
+        measured: &Configuration,
+        proposals: &[Proposal],
+        suffered: &Suffered,
+    ) -> Result<Decision, Broken> {
+        let fails = |failure: Failure| Broken::Fails(failure.message);
+        self.progress.say(format!(
+            "builds with {} sections that measure themselves",
+            measured.sections.len()
+        ));
+        let built =
+            self.builder.build(Variant { sections: measured, profiled: true }).map_err(fails)?;
+        self.progress.say("measures sections");
+        let (ran, profile, trace) = self.trials.profile(&built, self.room.local)?;
+        self.trials.insist(&ran, self.printed)?;
+        self.progress.say("decides on lines, structures and sizes");
+        let accesses = decide::accesses(&profile, &trace).map_err(fails)?;
+        let _ = std::fs::remove_file(&trace);
+        let known = Known {
+            candidates: self.candidates,
+            proposals,
+            profile: &profile,
+            accesses: &accesses,
+            network: &self.network,
+            room: self.room,
+            paged_seconds: suffered.waits.elsewhere(&sites_of(proposals)),
+        };
+        known.decide().map_err(fails)
+    }
+
+    /// Builds a step and runs it in turn with the best so far, until it is known which is faster, or it cannot be known.
+    fn measure(
+        &mut self,
+        tuning: &mut Tuning,
+        step: &mut Step,
+        best: Option<&Built>,
+    ) -> Result<Option<Built>, Failure> {
+        if matches!(step.outcome, Outcome::Broken(_)) {
+            return Ok(None);
+        }
+        let what = format!("step {}, {}", tuning.steps.len() + 1, step.what);
+        self.progress.say(format!("{what}: builds"));
+        let built =
+            match self.builder.build(Variant { sections: &step.configuration, profiled: false }) {
+                Ok(built) => built,
+                Err(why) => {
+                    step.outcome = Outcome::Broken(why.message);
+                    return Ok(None);
+                }
+            };
+        let best = best.unwrap_or(self.paged);
+        // Times of another moment say little.
+        let mut others = Vec::new();
+        for round in 1..=3 * self.effort.repetitions {
+            self.progress.say(format!("{what}: run {round}"));
+            match self.one(&built) {
+                Ok(seconds) => step.times.push(seconds),
+                Err(why) => {
+                    step.outcome = Outcome::Broken(why.to_string());
+                    return Ok(None);
+                }
+            }
+            let failed = |broken: Broken| {
+                Failure::own(format!("what ran before does not any more: {broken}"))
+            };
+            others.push(self.one(best).map_err(failed)?);
+            let verdict = compare(&others, &step.times);
+            if round >= self.effort.repetitions && verdict != Verdict::Open {
+                break;
+            }
+        }
+        step.outcome = match compare(&others, &step.times) {
+            Verdict::Faster => Outcome::Kept,
+            Verdict::Slower => Outcome::RolledBack,
+            Verdict::Open => Outcome::Open,
+        };
+        tuning.times = others;
+        Ok(Some(built))
+    }
+
+    fn one(&self, built: &Built) -> Result<f64, Broken> {
+        let ran = self.trials.run(built, self.room.local)?;
+        self.trials.insist(&ran, self.printed)?;
+        Ok(ran.seconds)
+    }
+
+    /// Sites with which a program does not work: those of the sections that do not work by themselves.
+    fn culprits(
+        &mut self,
+        step: &Step,
+        proposals: &[Proposal],
+    ) -> Result<BTreeSet<usize>, Failure> {
+        let of = |name: &str| proposals.iter().find(|it| it.name == name);
+        let mut culprits = BTreeSet::new();
+        for section in &step.configuration.sections {
+            self.progress.say(format!("is it the section '{}'?", section.name));
+            let alone = Configuration { sections: vec![section.clone()] };
+            let built = self.builder.build(Variant { sections: &alone, profiled: false });
+            let works = built.is_ok_and(|built| self.one(&built).is_ok());
+            if !works {
+                culprits.extend(of(&section.name).into_iter().flat_map(|it| &it.sites));
+            }
+        }
+        if culprits.is_empty() {
+            // It is all of them together: the last is left out.
+            let last = step.configuration.sections.last();
+            culprits.extend(last.and_then(|it| of(&it.name)).into_iter().flat_map(|it| &it.sites));
+        }
+        Ok(culprits)
+    }
+}
+
+/// A step with a decision; none if it is what is there already, or was tried.
+fn step_of(tuning: &Tuning, decision: Decision) -> Option<Step> {
+    let changes = changes(&tuning.best, &decision);
+    let tried = |step: &Step| step.configuration == decision.configuration;
+    if changes.is_empty() || tuning.steps.iter().any(tried) {
+        return None;
+    }
+    let what = if tuning.best.sections.is_empty() { "sections" } else { "sections once more" };
+    let curve = |it: &decide::Decided| Curve {
+        section: it.proposal.name.clone(),
+        points: it.layouts.iter().map(|it| (it.capacity, it.counts.misses, it.seconds)).collect(),
+    };
+    Some(Step {
+        what: what.to_owned(),
+        curves: decision.sections.iter().map(curve).collect(),
+        foreseen: Some(decision.seconds),
+        configuration: decision.configuration,
+        changes,
+        times: Vec::new(),
+        outcome: Outcome::Open,
+    })
+}
+
+/// Capacities that differ by less than this share are the same.
+const SAME: f64 = 0.1;
+
+/// What a decision changes, and why.
+fn changes(best: &Configuration, decision: &Decision) -> Vec<String> {
+    let mut changes = Vec::new();
+    for it in &decision.sections {
+        let (name, taken) = (&it.proposal.name, it.taken);
+        let shape = format!("lines of {}, {}", Size(taken.line), structure(taken.ways));
+        let Some(old) = best.section(name) else {
+            let pattern = it.proposal.pattern;
+            let sites = it.proposal.sites.len();
+            let bytes = Size(it.proposal.bytes);
+            let capacity = Size(taken.capacity);
+            changes.push(format!(
+                "'{name}' ({sites} sites, {bytes}, {pattern}): {capacity} in {shape}"
+            ));
+            continue;
+        };
+        if (old.line, old.ways) != (taken.line, taken.ways) {
+            changes.push(format!("'{name}': {shape}"));
+        }
+        if (old.capacity as f64 - taken.capacity as f64).abs() > SAME * taken.capacity as f64 {
+            changes.push(format!(
+                "'{name}': {} instead of {}",
+                Size(taken.capacity),
+                Size(old.capacity)
+            ));
+        }
+    }
+    let gone =
+        best.sections.iter().filter(|old| decision.configuration.section(&old.name).is_none());
+    changes.extend(gone.map(|old| format!("'{}' is paged again", old.name)));
+    changes
+}
+
+/// A structure in words.
+pub fn structure(ways: u32) -> String {
+    match ways {
+        0 => "any line anywhere".to_owned(),
+        1 => "direct".to_owned(),
+        ways => format!("sets of {ways}"),
+    }
+}

@@ -1,0 +1,196 @@
+//! `farside tune`: sections for a program that nobody told about them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use farside_exam::{farside, has_program, skipped};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The graph of figure 3.1 of the thesis on Mira.
+const GRAPH: [(&str, &str); 2] = [
+    ("graph.c", include_str!("../../../farside-cli/src/bench/compile/sources/graph.c")),
+    ("measured.h", include_str!("../../../farside-cli/src/bench/compile/sources/measured.h")),
+];
+
+const MAKEFILE: &str = "\
+CFLAGS = -std=gnu11 -O2 -g
+graph: graph.o
+\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+graph.o: graph.c measured.h
+";
+
+/// Nodes of 128 bytes, and edges of 16.
+const SIZE: [&str; 2] = ["20000", "200000"];
+
+/// A directory with the program.
+struct Stage {
+    home: TempDir,
+}
+
+impl Stage {
+    /// None, and counted as skipped, if there is no compiler.
+    fn new(test: &str) -> Option<Self> {
+        if !compiler().is_file() {
+            skipped(test, "no farside-cc beside farside; build it: make compiler");
+            return None;
+        }
+        if !has_program(test, "make", "make") {
+            return None;
+        }
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let stage = Self { home };
+        GRAPH.iter().for_each(|(name, text)| stage.write(name, text));
+        stage.write("Makefile", MAKEFILE);
+        Some(stage)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).expect("a file");
+    }
+
+    fn tune(&self, build: &str, options: &[&str], program: &[&str]) -> Output {
+        let mut command = Command::new(farside());
+        command.current_dir(self.home.path()).args(["tune", "--far", "embedded:latency=20us"]);
+        command.args(["--build", build]).args(options).arg("--").args(program);
+        command.output().expect("farside starts")
+    }
+
+    /// Everything that lies in the directory.
+    fn files(&self) -> Vec<String> {
+        let all = fs::read_dir(self.home.path()).expect("a directory");
+        let mut all: Vec<_> = all
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        all.sort();
+        all
+    }
+
+    /// What the program prints, run by itself.
+    fn printed(&self) -> Vec<u8> {
+        let output = Command::new(self.path("graph")).args(SIZE).output().expect("it starts");
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    }
+}
+
+fn compiler() -> PathBuf {
+    farside().with_file_name("../compiler/bin/farside-cc")
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|why| panic!("{why}: {output:?}"))
+}
+
+/// The section of a configuration to which what a function allocates goes.
+fn section<'a>(step: &'a Value, function: &str) -> &'a Value {
+    let all = step["configuration"]["sections"].as_array().expect("sections");
+    let is_it = |it: &&Value| {
+        it["sites"]
+            .as_array()
+            .is_some_and(|sites| sites.iter().any(|site| site["function"] == function))
+    };
+    all.iter().find(is_it).unwrap_or_else(|| panic!("no section for {function}: {step}"))
+}
+
+#[test]
+fn sections_are_found_for_a_program_that_nobody_told_about_them() {
+    let test = "sections_are_found_for_a_program_that_nobody_told_about_them";
+    let Some(stage) = Stage::new(test) else { return };
+    let options = ["--local", "20%", "--iterations", "2", "--json", "--html", "page.html"];
+    let program = ["./graph", SIZE[0], SIZE[1]];
+    let journal = json(&stage.tune("make -B", &options, &program));
+    let tuning = &journal["tunings"][0];
+    let functions: Vec<_> =
+        tuning["suffering"].as_array().expect("functions").iter().map(|it| &it[0]).collect();
+    assert!(functions.iter().any(|it| **it == "main"), "{functions:?}");
+    // Nodes are used here and there, edges one after another.
+    let first = &tuning["steps"][0];
+    let (nodes, edges) = (section(first, "new_nodes"), section(first, "new_edges"));
+    assert_ne!(nodes["name"], edges["name"], "{first}");
+    let number = |of: &Value, key: &str| of[key].as_u64().expect("a number");
+    assert!(number(nodes, "line") <= 512, "{nodes}");
+    assert!(number(edges, "line") >= 1024, "{edges}");
+    assert!(number(nodes, "capacity") > number(edges, "capacity"), "{first}");
+    let all: u64 = [nodes, edges].map(|it| number(it, "capacity")).iter().sum();
+    assert!(all < number(tuning, "local"), "{first}");
+    assert!(first["foreseen"].as_f64() > Some(0.0), "{first}");
+    assert!(first["curves"].as_array().is_some_and(|it| it.len() == 2), "{first}");
+
+    // What is left is the program, which does what it did, its section file, the page, and what was done.
+    assert!(
+        stage.files().iter().all(|it| !it.contains(".tune-") && !it.contains("draft")),
+        "{:?}",
+        stage.files()
+    );
+    let tuned = stage.printed();
+    let plain = Command::new("make").args(["-B", "CC=cc"]).current_dir(stage.home.path()).output();
+    assert!(plain.is_ok_and(|it| it.status.success()));
+    assert_eq!(String::from_utf8_lossy(&stage.printed()), String::from_utf8_lossy(&tuned));
+    let page = fs::read_to_string(stage.path("page.html")).expect("a page");
+    assert!(page.contains("new_nodes") && page.contains("<svg"), "{page}");
+    let file = fs::read_to_string(stage.path("sections.toml")).expect("a section file");
+    assert!(file.starts_with("# Found by farside tune for ./graph"), "{file}");
+
+    // It can go on, and does not begin anew.
+    let options = ["--local", "20%", "--iterations", "2", "--json", "--resume"];
+    let again = json(&stage.tune("make -B", &options, &program));
+    assert_eq!(again["tunings"][0]["steps"], tuning["steps"]);
+    let other = stage.tune("make", &options, &program);
+    let said = String::from_utf8_lossy(&other.stderr);
+    assert!(other.status.code() == Some(2) && said.contains("of another program, build"), "{said}");
+}
+
+#[test]
+fn what_is_built_wrong_is_not_kept() {
+    let Some(stage) = Stage::new("what_is_built_wrong_is_not_kept") else { return };
+    let program = ["./graph", SIZE[0], SIZE[1]];
+    // It cannot be built with sections.
+    let build = "make -B && if test \"$FARSIDE_SECTIONS\"; then echo 'error: no sections today' >&2; exit 1; fi";
+    let journal = json(&stage.tune(build, &["--iterations", "3", "--json"], &program));
+    let tuning = &journal["tunings"][0];
+    let broken = tuning["steps"][0]["outcome"]["broken"].as_str().unwrap_or_default();
+    assert!(broken.contains("no sections today"), "{tuning}");
+    assert_eq!(tuning["best"]["sections"].as_array().map(Vec::len), Some(0));
+    stage.printed();
+
+    // With them it does something else.
+    let build = "if test \"$FARSIDE_SECTIONS\"; then CFLAGS='-O2 -g -Dprintf=puts' make -eB; else make -B; fi";
+    let journal = json(&stage.tune(build, &["--iterations", "2", "--json"], &program));
+    let tuning = &journal["tunings"][0];
+    let broken = tuning["steps"][0]["outcome"]["broken"].as_str().unwrap_or_default();
+    assert!(broken.contains("something else"), "{tuning}");
+    assert_eq!(tuning["best"]["sections"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn what_cannot_be_tuned_is_refused() {
+    let Some(stage) = Stage::new("what_cannot_be_tuned_is_refused") else { return };
+    let program = ["./graph", SIZE[0], SIZE[1]];
+    stage.write("changing.c", "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\nint main(void) { char *all = calloc(1 << 20, 1); printf(\"%d %d\\n\", all[5], getpid()); return 0; }\n");
+    for (build, options, program, code, word) in [
+        ("exit 3", &[][..], &program[..], 125, "the build failed"),
+        ("make -B CC=cc", &[], &program, 2, "CC and CXX"),
+        ("printf '#!/bin/sh\\n' > graph; chmod +x graph", &[], &program, 2, "no script"),
+        ("make -B", &["--local", "50"], &program, 2, "too little"),
+        ("make -B", &["--local", "1M"], &program, 2, "no room for sections"),
+        ("make -B", &["--gain", "200%"], &program, 2, "percentage"),
+        ("make -B", &["--resume"], &program, 2, "nothing to resume"),
+        ("make -B", &[], &["graph"], 2, "./graph"),
+        ("$CC -O2 -g -o changing changing.c", &[], &["./changing"], 2, "something else each time"),
+    ] {
+        let output = stage.tune(build, options, program);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(code) && said.contains(word),
+            "{build} {options:?}: {said}"
+        );
+        assert!(!said.contains("panicked"), "{said}");
+    }
+}
