@@ -1,19 +1,17 @@
 #include "Farside/Explain/Notes.h"
 
 #include "Farside/Dialect/Rmem/Rmem.h"
+#include "Farside/Explain/Parts.h"
 #include "Farside/Import/Numbers.h"
 #include "Farside/Remote/HeapCall.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallSet.h"
-#include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 
@@ -22,25 +20,6 @@ namespace {
 
 /// The part of the program that holds the notes.
 constexpr StringLiteral part = ".farside.notes";
-
-StringRef kindOf(const Instruction &instruction) {
-  if (isa<LoadInst>(instruction))
-    return "load";
-  if (isa<StoreInst>(instruction))
-    return "store";
-  if (isa<AnyMemTransferInst>(instruction))
-    return "copy";
-  if (isa<AnyMemSetInst>(instruction))
-    return "fill";
-  if (auto *call = dyn_cast<CallBase>(&instruction))
-    return allocates(*call) ? "allocation" : "free";
-  return "access";
-}
-
-std::string nameOf(const Function &function) {
-  DISubprogram *place = function.getSubprogram();
-  return (place ? place->getName() : function.getName()).str();
-}
 
 /// Of every instruction that an operation of a kind was made of, or for, its number.
 template <typename... Kinds> DenseSet<unsigned> numbersOf(mlir::ModuleOp program) {
@@ -79,6 +58,25 @@ json::Object describe(const Plan::Site &site, const SectionSpec &section) {
 
 } // namespace
 
+StringRef kindOf(const Instruction &instruction) {
+  if (isa<LoadInst>(instruction))
+    return "load";
+  if (isa<StoreInst>(instruction))
+    return "store";
+  if (isa<AnyMemTransferInst>(instruction))
+    return "copy";
+  if (isa<AnyMemSetInst>(instruction))
+    return "fill";
+  if (auto *call = dyn_cast<CallBase>(&instruction))
+    return allocates(*call) ? "allocation" : "free";
+  return "access";
+}
+
+StringRef sourceName(const Function &function) {
+  DISubprogram *place = function.getSubprogram();
+  return place ? place->getName() : function.getName();
+}
+
 void Notes::look(mlir::ModuleOp program, const Numbers &numbers, const Plan &plan) {
   accesses.clear();
   DenseSet<unsigned> plain = numbersOf<mlir::LLVM::LoadOp, mlir::LLVM::StoreOp>(program);
@@ -89,8 +87,8 @@ void Notes::look(mlir::ModuleOp program, const Numbers &numbers, const Plan &pla
     if (found == plan.accesses.end())
       continue;
     const Plan::Access &access = found->second;
-    accesses.push_back({placeOf(*instruction), nameOf(*instruction->getFunction()), kindOf(*instruction), access.sites,
-                        number, plain.contains(number), ahead.contains(number)});
+    accesses.push_back({placeOf(*instruction), sourceName(*instruction->getFunction()).str(), kindOf(*instruction),
+                        access.sites, number, plain.contains(number), ahead.contains(number)});
   }
 }
 
@@ -124,13 +122,7 @@ void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, boo
                     {"threads", shared},
                     {"sites", std::move(sites)},
                     {"accesses", std::move(all)}};
-  std::string text = formatv("{0}\n", json::Value(std::move(unit)));
-  Constant *bytes = ConstantDataArray::getString(module.getContext(), text, /*AddNull=*/false);
-  auto *notes = new GlobalVariable(module, bytes->getType(), true, GlobalValue::PrivateLinkage, bytes, "farside.notes");
-  notes->setSection(part);
-  // Units follow one another without anything between them.
-  notes->setAlignment(Align(1));
-  appendToUsed(module, {notes});
+  addToPart(module, part, std::move(unit));
 }
 
 } // namespace farside

@@ -3,6 +3,7 @@
 #include "Farside/Convert/Passes.h"
 #include "Farside/Lift/Passes.h"
 #include "Farside/Plugin/Trip.h"
+#include "Farside/Profile/Candidates.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Module.h"
@@ -28,11 +29,18 @@ cl::opt<std::string> support("farside-support", cl::desc("What converted program
 cl::opt<bool> whole("farside-whole-program", cl::desc("What is compiled is all of the program"));
 cl::opt<bool> linked("farside-linked", cl::desc("The program is converted when it is linked"));
 
+/// What a program that is profiled counts with, as bitcode. If it is given, the program is profiled.
+cl::opt<std::string> profile("farside-profile", cl::desc("What programs that are profiled count with, as bitcode"));
+
 cl::opt<std::string> emitRmem("farside-emit-rmem", cl::desc("The file that the program is appended to as it is in MLIR"));
 
-/// The section file. farside-cc has read it and found nothing wrong with it.
+/// Whether allocations may go to sections, or are looked at as such that may.
+bool isConverting() { return !sections.empty() || !profile.empty(); }
+
+/// The section file. farside-cc has read it and found nothing wrong with it. Without one, no section is there.
 const farside::SectionFile &sectionFile() {
-  static const farside::SectionFile file = farside::readSectionFile(sections);
+  static const farside::SectionFile file =
+      sections.empty() ? farside::SectionFile() : farside::readSectionFile(sections);
   return file;
 }
 
@@ -95,11 +103,18 @@ public:
     // What is known of functions holds on to their instructions, which may be gone afterwards.
     functions.clear();
     markInlined(module);
+    std::optional<farside::Candidates> candidates;
+    if (!profile.empty()) {
+      candidates.emplace(module, functions);
+      functions.clear();
+    }
     farside::Trip trip = makeTrip(module);
     trip.isListed = !emitRmem.empty();
     trip.run();
     if (trip.isListed)
       list(module, trip);
+    if (candidates)
+      candidates->addTo(module);
     if (!trip.broken.empty())
       module.getContext().emitError(trip.broken);
     if (remarks) {
@@ -113,7 +128,7 @@ public:
       errs() << nameOf(module) << ": remark: " << trip.same << " functions came back the very same, "
              << trip.changed.size() << " changed, " << trip.stayed.size() << " stayed [-Rfarside]\n";
     }
-    return trip.changed.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+    return trip.changed.empty() && !candidates ? PreservedAnalyses::all() : PreservedAnalyses::none();
   }
 
   static bool isRequired() { return true; }
@@ -134,7 +149,7 @@ private:
   }
 
   void markInlined(Module &module) {
-    if (sections.empty() || !sectionFile().errors.empty())
+    if (!isConverting() || !sectionFile().errors.empty())
       return;
     farside::MissingSites missing = farside::markInlinedSites(module, sectionFile());
     for (const auto &warning : missing.warnings)
@@ -144,7 +159,7 @@ private:
   }
 
   farside::Trip makeTrip(Module &module) {
-    if (sections.empty() || !sectionFile().errors.empty())
+    if (!isConverting() || !sectionFile().errors.empty())
       return farside::Trip(module, passes);
     for (const std::string &name : farside::unknownSections(module, sectionFile()))
       fail(module, {0, 0, "there is no section '" + name + "', for which objects were compiled; compile them again"});
@@ -174,9 +189,9 @@ public:
 
 /// Tidies up what passes leave behind, as clang does with what it makes of the source.
 void addTidying(PassBuilder &builder, ModulePassManager &manager, OptimizationLevel level) {
-  if (!sections.empty())
+  if (isConverting())
     manager.addPass(AlwaysInlinerPass());
-  if ((passes.empty() && sections.empty()) || level == OptimizationLevel::O0)
+  if ((passes.empty() && !isConverting()) || level == OptimizationLevel::O0)
     return;
   auto tidying = builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None);
   manager.addPass(createModuleToFunctionPassAdaptor(std::move(tidying)));
@@ -184,7 +199,7 @@ void addTidying(PassBuilder &builder, ModulePassManager &manager, OptimizationLe
 
 /// All units together: what they call of one another is inlined as far as it would be within one, and converted.
 void addLinking(PassBuilder &builder, ModulePassManager &manager, OptimizationLevel level) {
-  if (sections.empty())
+  if (!isConverting())
     return;
   manager.addPass(LinkedSitesPass());
   manager.addPass(AlwaysInlinerPass());
@@ -211,13 +226,13 @@ void registerPasses(PassBuilder &builder) {
   }();
   (void)once;
   builder.registerPipelineStartEPCallback([](ModulePassManager &manager, OptimizationLevel) {
-    if (!sections.empty())
+    if (isConverting())
       manager.addPass(SitesPass());
   });
   builder.registerOptimizerEarlyEPCallback(
       [&builder](ModulePassManager &manager, OptimizationLevel level, ThinOrFullLTOPhase phase) {
         // Without optimization nothing else inlines before this.
-        if (!sections.empty() && level == OptimizationLevel::O0)
+        if (isConverting() && level == OptimizationLevel::O0)
           manager.addPass(AlwaysInlinerPass());
         if (leaveToLinker(manager, phase))
           return;

@@ -17,37 +17,6 @@ namespace {
 /// The longest values that are loaded and stored in sections.
 constexpr uint64_t longestValue = 64;
 
-/// Pointers through which an instruction comes to memory, and may be remote.
-struct Pointers {
-  const Value *to = nullptr;
-  const Value *from = nullptr;
-};
-
-Pointers pointersOf(const Instruction &instruction) {
-  if (auto *load = dyn_cast<LoadInst>(&instruction))
-    return {load->getPointerOperand()};
-  if (auto *store = dyn_cast<StoreInst>(&instruction))
-    return {store->getPointerOperand()};
-  if (auto *copy = dyn_cast<AnyMemTransferInst>(&instruction))
-    return {copy->getRawDest(), copy->getRawSource()};
-  if (auto *fill = dyn_cast<AnyMemSetInst>(&instruction))
-    return {fill->getRawDest()};
-  if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
-    return {exchange->getPointerOperand()};
-  if (auto *change = dyn_cast<AtomicRMWInst>(&instruction))
-    return {change->getPointerOperand()};
-  if (auto *call = dyn_cast<CallBase>(&instruction))
-    switch (heapCallOf(*call)) {
-    case HeapCall::free:
-    case HeapCall::destroy:
-    case HeapCall::realloc:
-      return {call->getArgOperand(0)};
-    default:
-      break;
-    }
-  return {};
-}
-
 /// Why there is no such access to remote memory; empty if there is.
 StringRef whyNoAccess(const Instruction &instruction) {
   const DataLayout &layout = instruction.getDataLayout();
@@ -226,6 +195,31 @@ private:
 
 } // namespace
 
+Pointers pointersOf(const Instruction &instruction) {
+  if (auto *load = dyn_cast<LoadInst>(&instruction))
+    return {load->getPointerOperand()};
+  if (auto *store = dyn_cast<StoreInst>(&instruction))
+    return {store->getPointerOperand()};
+  if (auto *copy = dyn_cast<AnyMemTransferInst>(&instruction))
+    return {copy->getRawDest(), copy->getRawSource()};
+  if (auto *fill = dyn_cast<AnyMemSetInst>(&instruction))
+    return {fill->getRawDest()};
+  if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
+    return {exchange->getPointerOperand()};
+  if (auto *change = dyn_cast<AtomicRMWInst>(&instruction))
+    return {change->getPointerOperand()};
+  if (auto *call = dyn_cast<CallBase>(&instruction))
+    switch (heapCallOf(*call)) {
+    case HeapCall::free:
+    case HeapCall::destroy:
+    case HeapCall::realloc:
+      return {call->getArgOperand(0)};
+    default:
+      break;
+    }
+  return {};
+}
+
 void Plan::giveUp(const std::string &why) {
   for (Site &site : sites)
     if (site.stays.empty())
@@ -235,19 +229,46 @@ void Plan::giveUp(const std::string &why) {
   elsewhere = nullptr;
 }
 
-Plan planRemote(Module &module, const SectionFile &file,
-                function_ref<std::optional<std::string>(const Function &)> whyNot) {
-  Plan plan;
-  plan.sites = markedSites(module, file);
+namespace {
+
+/// Plans for sites that are known.
+void planSites(Module &module, const SectionFile &file, Plan &plan,
+               function_ref<std::optional<std::string>(const Function &)> whyNot) {
   if (module.getDataLayout().getPointerSizeInBits() != 64 || !module.getDataLayout().isLittleEndian())
     plan.giveUp("sections are for 64-bit machines");
   else if (!plan.sites.empty())
     Planning(module, file, plan, whyNot).run();
+}
+
+std::string allocatedIn(const CallBase &call, const std::string &why) {
+  return "it is allocated in '" + call.getFunction()->getName().str() + "', which stays as clang made it: " + why;
+}
+
+} // namespace
+
+Plan planRemote(Module &module, const SectionFile &file,
+                function_ref<std::optional<std::string>(const Function &)> whyNot) {
+  Plan plan;
+  plan.sites = markedSites(module, file);
+  planSites(module, file, plan, whyNot);
   for (Plan::Site &site : plan.sites)
     if (site.stays.empty())
       if (auto why = whyNot(*site.call->getFunction()))
-        plan.giveUp("it is allocated in '" + site.call->getFunction()->getName().str() +
-                    "', which stays as clang made it: " + *why);
+        plan.giveUp(allocatedIn(*site.call, *why));
+  return plan;
+}
+
+Plan planAll(Module &module, ArrayRef<CallBase *> calls,
+             function_ref<std::optional<std::string>(const Function &)> whyNot) {
+  Plan plan;
+  for (CallBase *call : calls)
+    plan.sites.push_back({call, "", "", "", 0, "", ""});
+  // That two sites are for different sections does not happen, so that the names of sections are not asked for.
+  planSites(module, SectionFile(), plan, whyNot);
+  for (Plan::Site &site : plan.sites)
+    if (site.stays.empty())
+      if (auto why = whyNot(*site.call->getFunction()))
+        site.stays = allocatedIn(*site.call, *why);
   return plan;
 }
 

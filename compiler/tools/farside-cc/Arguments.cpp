@@ -30,6 +30,10 @@ bool take(Arguments &arguments, const std::string &argument) {
     arguments.whole = false;
   else if (argument == "-emit-rmem")
     arguments.listing = true;
+  else if (argument == "-ffarside-profile")
+    arguments.profiled = true;
+  else if (argument == "-fno-farside-profile")
+    arguments.profiled = false;
   else if (argument == "-fno-farside-link")
     arguments.byUnit = true;
   else if (argument == "-ffarside-link")
@@ -93,9 +97,15 @@ std::vector<std::string> pluginOptions(const Arguments &arguments, const Install
     options.push_back("-farside-remarks");
   if (!arguments.passes.empty())
     options.push_back("-farside-passes=" + arguments.passes);
-  if (arguments.sections.empty())
+  if (!arguments.isConverting())
     return options;
-  options.insert(options.end(), {"-farside-sections=" + arguments.sections, "-farside-support=" + installed.support});
+  if (!arguments.sections.empty())
+    options.push_back("-farside-sections=" + arguments.sections);
+  if (arguments.profiled)
+    options.insert(options.end(), {"-farside-profile=" + installed.profile,
+                                   "-farside-support=" + installed.profiledSupport});
+  else
+    options.push_back("-farside-support=" + installed.support);
   if (arguments.whole)
     options.push_back("-farside-whole-program");
   if (arguments.isLinked())
@@ -131,7 +141,7 @@ void addLinker(std::vector<std::string> &command, const Arguments &arguments, co
 } // namespace
 
 bool Arguments::isLinked() const {
-  return !plain && !sections.empty() && !whole && !byUnit && !listing && otherLinker().empty() &&
+  return !plain && isConverting() && !whole && !byUnit && !listing && otherLinker().empty() &&
          std::none_of(clang.begin(), clang.end(), needsUnits);
 }
 
@@ -176,7 +186,7 @@ std::vector<std::string> clangCommand(const Arguments &arguments, const Installe
     for (const std::string &option : options)
       add(command, "-mllvm", {option});
     // Allocations are known by their place in the source. Options that come later may ask for more.
-    if (!arguments.sections.empty())
+    if (arguments.isConverting())
       command.push_back("-gline-tables-only");
     if (arguments.isLinked())
       addLinker(command, arguments, installed);

@@ -16,6 +16,8 @@ struct Arguments {
   std::string passes;
   /// -fsections=: the section file.
   std::string sections;
+  /// -ffarside-profile: the program counts what it does, and tells what could go to sections.
+  bool profiled = false;
   /// -ffarside-whole-program: what is compiled is all of the program.
   bool whole = false;
   /// -fno-farside-link: units are converted one by one, when they are compiled.
@@ -24,6 +26,8 @@ struct Arguments {
   /// -emit-rmem: show the program as it is in MLIR, in what -o names or on the terminal.
   bool listing = false;
 
+  /// Whether allocations may go to sections, or are looked at as such that may.
+  bool isConverting() const { return profiled || !sections.empty(); }
   /// Whether the program is converted when it is linked, all units together.
   bool isLinked() const;
   /// Where the program is shown.
@@ -35,8 +39,8 @@ struct Arguments {
 /// What belongs to farside-cc, by its path.
 struct Installed {
   std::string clang, linker, plugin;
-  /// What the plugin links into programs with sections.
-  std::string support;
+  /// What the plugin links into programs with sections; the same for programs that are profiled; and what those count with.
+  std::string support, profiledSupport, profile;
 };
 
 /// Sorts the arguments of a command line.

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -33,6 +34,15 @@ bool namedForCplusplus(const char *name) {
   return base.ends_with("++");
 }
 
+/// For builds whose options nobody wants to edit: what is not said on the command line may be in the environment.
+void addEnvironment(Arguments &arguments) {
+  if (const char *sections = std::getenv("FARSIDE_SECTIONS"); sections && arguments.sections.empty())
+    arguments.sections = sections;
+  const char *profiled = std::getenv("FARSIDE_PROFILE_BUILD");
+  if (profiled && std::strcmp(profiled, "1") == 0)
+    arguments.profiled = true;
+}
+
 /// Tells what is wrong with the section file once, before clang reads a source; false if anything is.
 bool checkSections(const Arguments &arguments) {
   if (arguments.sections.empty() || arguments.plain)
@@ -45,7 +55,7 @@ bool checkSections(const Arguments &arguments) {
 
 /// What other linkers make of objects that are to be converted when they are linked does what it should, in paged memory.
 void warnOfLinker(const Arguments &arguments) {
-  if (arguments.sections.empty() || arguments.plain || arguments.byUnit || arguments.whole)
+  if (!arguments.isConverting() || arguments.plain || arguments.byUnit || arguments.whole)
     return;
   if (std::string linker = arguments.otherLinker(); !linker.empty())
     std::fprintf(stderr,
@@ -86,6 +96,7 @@ int main(int count, char **given) {
   if (error)
     return fail("cannot find out where it is: " + error.message(), "is /proc mounted?");
   Arguments arguments = sortArguments({given + 1, given + count});
+  addEnvironment(arguments);
   fs::path plugin = pluginBeside(program);
   if (!arguments.plain && !fs::exists(plugin, error))
     return fail("no " + plugin.string(), "build or install it with farside-cc: make compiler");
@@ -97,8 +108,13 @@ int main(int count, char **given) {
     return fail("no " FARSIDE_LINKER ", which converts the program when it is linked",
                 "install it: apt-get install lld-22; or convert units one by one: -fno-farside-link");
   warnOfLinker(arguments);
-  Installed installed{FARSIDE_CLANG, FARSIDE_LINKER, plugin.string(),
-                      (plugin.parent_path() / "farside-sections.bc").string()};
+  auto beside = [&](const char *name) { return (plugin.parent_path() / name).string(); };
+  Installed installed{FARSIDE_CLANG,
+                      FARSIDE_LINKER,
+                      plugin.string(),
+                      beside("farside-sections.bc"),
+                      beside("farside-sections-profile.bc"),
+                      beside("farside-profile.bc")};
   bool cplusplus = count > 0 && namedForCplusplus(given[0]);
   return become(clangCommand(arguments, installed, cplusplus));
 }

@@ -15,6 +15,12 @@ namespace farside {
 
 class Numbers;
 
+/// What an access does: load, store, copy, fill, allocation or free.
+llvm::StringRef kindOf(const llvm::Instruction &instruction);
+
+/// The name of a function in the source.
+llvm::StringRef sourceName(const llvm::Function &function);
+
 /// What became of each allocation that the section file names, and of each access to it: what `farside explain` shows. It
 /// is written into the program, a line of JSON for each unit that has such allocations.
 class Notes {

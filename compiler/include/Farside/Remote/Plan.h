@@ -15,6 +15,7 @@ class CallBase;
 class Function;
 class Instruction;
 class Module;
+class Value;
 } // namespace llvm
 
 namespace farside {
@@ -81,8 +82,20 @@ struct Plan {
 Plan planRemote(llvm::Module &module, const SectionFile &file,
                 llvm::function_ref<std::optional<std::string>(const llvm::Function &)> whyNot);
 
+/// Plans as if each of some calls that allocate were for one and the same section, so that no reason to stay is that there
+/// are others.
+Plan planAll(llvm::Module &module, llvm::ArrayRef<llvm::CallBase *> calls,
+             llvm::function_ref<std::optional<std::string>(const llvm::Function &)> whyNot);
+
 /// Where an instruction is in the source, as far as that is known.
 std::string placeOf(const llvm::Instruction &instruction);
+
+/// Pointers through which an instruction comes to memory, and may be remote.
+struct Pointers {
+  const llvm::Value *to = nullptr;
+  const llvm::Value *from = nullptr;
+};
+Pointers pointersOf(const llvm::Instruction &instruction);
 
 /// Takes from the module what does not hold when the plan is carried out: it must be done before that, and can be done in
 /// any case.

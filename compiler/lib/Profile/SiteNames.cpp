@@ -1,0 +1,48 @@
+#include "SiteNames.h"
+
+#include "Farside/Explain/Notes.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace farside {
+namespace {
+
+/// Whether a place is in a header that comes with the compiler or the system.
+bool isOfSystem(const DILocation &place) {
+  static constexpr StringLiteral roots[] = {"/usr/include/", "/usr/lib/", "/usr/local/include/", "/usr/local/lib/"};
+  SmallString<128> path(place.getFilename());
+  if (sys::path::is_relative(path))
+    path = place.getDirectory(), sys::path::append(path, place.getFilename());
+  sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+  return any_of(roots, [&](StringRef root) { return path.starts_with(root); }) || path.str().contains("/include/c++/");
+}
+
+/// The innermost place of the program itself; if there is none, of the system.
+const DILocation *placeOfSite(const CallBase &call) {
+  for (const DILocation *place = call.getDebugLoc().get(); place; place = place->getInlinedAt())
+    if (!isOfSystem(*place))
+      return place;
+  return call.getDebugLoc().get();
+}
+
+} // namespace
+
+SiteName siteNameOf(const CallBase &call) {
+  const DILocation *place = placeOfSite(call);
+  if (!place)
+    return {"", sourceName(*call.getFunction()).str(), 0, 0, 0};
+  return {place->getFilename().str(), place->getScope()->getSubprogram()->getName().str(), place->getLine(),
+          place->getColumn(), 0};
+}
+
+bool isNameable(const CallBase &call) {
+  const DILocation *place = placeOfSite(call);
+  return place && place->getLine() && !isOfSystem(*place);
+}
+
+} // namespace farside

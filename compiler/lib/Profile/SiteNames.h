@@ -1,0 +1,21 @@
+#ifndef FARSIDE_LIB_PROFILE_SITENAMES_H
+#define FARSIDE_LIB_PROFILE_SITENAMES_H
+
+#include "Farside/Sections/SectionFile.h"
+
+namespace llvm {
+class CallBase;
+} // namespace llvm
+
+namespace farside {
+
+/// How a section file names a call that allocates. What was inlined from a header of the system is known by the place of
+/// the program that it was inlined to.
+SiteName siteNameOf(const llvm::CallBase &call);
+
+/// Whether it names one place of the program itself. If not, the call is not known well enough to be named.
+bool isNameable(const llvm::CallBase &call);
+
+} // namespace farside
+
+#endif
