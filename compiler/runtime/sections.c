@@ -5,6 +5,8 @@
  * Every pointer that comes here may also be plain: a section that could not be opened is plain memory, allocations fall
  * back to it, and code is shared by remote and by plain pointers. A plain pointer is never found in a section.
  */
+#include "profile/hooks.h"
+
 #include <farside/section.h>
 
 #define PART __attribute__((always_inline, nothrow, visibility("hidden")))
@@ -21,6 +23,7 @@ CALL void farside_rt_open(struct farside_section *section, const struct farside_
     const uint32_t shared = section->shared | (how->shared != 0);
     if (!section->id) farside_section_open(section, how);
     section->shared = shared;
+    PROFILE_OPENED(section, how);
 }
 
 static void *number_at(uint64_t pointer) { return (void *)(uintptr_t)pointer; }
@@ -52,6 +55,7 @@ CALL void *farside_rt_calloc(struct farside_section *section, size_t count, size
     if (!section->id || __builtin_mul_overflow(count, each, &size)) return calloc(count, each);
     block = allocate(section, size);
     if (!block) return calloc(count, each);
+    PROFILE_RANGE(block, size, 1);
     farside_fill(section, block, 0, size);
     return number_at(block);
 }
@@ -75,6 +79,8 @@ CALL void *farside_rt_realloc(struct farside_section *section, void *pointer, si
     {
         unsigned char some[1024];
         size_t at, all = size < had ? size : had;
+        PROFILE_RANGE(pointer, all, 0);
+        PROFILE_RANGE(block, all, 1);
         for (at = 0; at < all; at += sizeof some) {
             const size_t part = all - at < sizeof some ? all - at : sizeof some;
             farside_read(section, some, number(pointer) + at, part);
@@ -145,6 +151,7 @@ AT(full, section->full)
 #define READ(structure)                                                                                                \
     PART const void *farside_rt_read_##structure(const struct farside_section *section, const void *pointer,           \
                                                  size_t size, int whole, void *copy) {                                 \
+        PROFILE_LOOKUP(pointer, size, 0);                                                                              \
         if (__builtin_expect(section->shared || (!whole && farside_is_split(section, number(pointer), size)), 0)) {    \
             farside_rt_read_parts(section, pointer, size, copy);                                                       \
             return copy;                                                                                               \
@@ -157,6 +164,7 @@ AT(full, section->full)
     PART void *farside_rt_write_##structure(const struct farside_section *section, void *pointer, size_t size,         \
                                             int whole, void *copy) {                                                   \
         void *address;                                                                                                 \
+        PROFILE_LOOKUP(pointer, size, 1);                                                                              \
         if (__builtin_expect(section->shared || (!whole && farside_is_split(section, number(pointer), size)), 0))      \
             return copy;                                                                                               \
         address = at_##structure(section, pointer);                                                                    \
@@ -206,6 +214,7 @@ PART void mark_known(const struct farside_section *section, int64_t slot, void *
 PART const void *farside_rt_read_known(const struct farside_section *section, const void *pointer, size_t size,
                                        int whole, void *copy, uint32_t shift, uint32_t ways, int exact) {
     int64_t slot;
+    PROFILE_LOOKUP(pointer, size, 0);
     if (__builtin_expect(section->shared || (!whole && is_split_known(number(pointer), size, shift)), 0)) {
         farside_rt_read_parts(section, pointer, size, copy);
         return copy;
@@ -219,6 +228,7 @@ PART void *farside_rt_write_known(const struct farside_section *section, void *p
                                   void *copy, uint32_t shift, uint32_t ways, int exact, int blocks) {
     int64_t slot;
     void *address;
+    PROFILE_LOOKUP(pointer, size, 1);
     if (__builtin_expect(section->shared || (!whole && is_split_known(number(pointer), size, shift)), 0)) return copy;
     slot = slot_known(section, number(pointer), shift, ways, exact);
     if (__builtin_expect(slot < 0, 0)) return farside_rt_miss_mut(section, pointer, size);
@@ -258,6 +268,7 @@ PART void *farside_rt_here_known(const struct farside_section *section, void *po
     void *address;
     if (__builtin_expect(slot < 0, 0)) return number(pointer) >> FARSIDE_ID_SHIFT_ ? 0 : pointer;
     if (__builtin_expect(section->shared || is_split_known(number(pointer), size, shift), 0)) return 0;
+    PROFILE_LOOKUP(pointer, size, written);
     address = in_slot_known(section, slot, number(pointer), shift);
     if (written) mark_known(section, slot, address, size, blocks);
     return address;
@@ -272,6 +283,7 @@ PART void *farside_rt_here_known(const struct farside_section *section, void *po
         if (section->shared || farside_is_split(section, number(pointer), size)) return 0;                             \
         slot = farside_slot_##structure##_(section, farside_line_(section, number(pointer)));                          \
         if (slot < 0) return 0;                                                                                        \
+        PROFILE_LOOKUP(pointer, size, written);                                                                        \
         address = farside_in_slot_(section, slot, number(pointer));                                                    \
         if (written) farside_note_written(section, address, size);                                                     \
         return address;                                                                                                \
@@ -290,6 +302,8 @@ CALL void farside_rt_move(const struct farside_section *to_section, const struct
                           void *to, const void *from, size_t size) {
     unsigned char some[1024];
     const int remote_to = number(to) >> FARSIDE_ID_SHIFT_ != 0, remote_from = number(from) >> FARSIDE_ID_SHIFT_ != 0;
+    PROFILE_RANGE(from, size, 0);
+    PROFILE_RANGE(to, size, 1);
     if (!remote_to && !remote_from) {
         memmove(to, from, size);
     } else if (!remote_from) {
@@ -310,6 +324,7 @@ CALL void farside_rt_move(const struct farside_section *to_section, const struct
 }
 
 CALL void farside_rt_fill(const struct farside_section *section, void *to, int byte, size_t size) {
+    PROFILE_RANGE(to, size, 1);
     if (number(to) >> FARSIDE_ID_SHIFT_)
         farside_fill(section, number(to), byte, size);
     else
@@ -338,6 +353,7 @@ CALL void *farside_rt_hold(const struct farside_section *section, void *pointer,
     unsigned char *address;
     if (!turns) return 0;
     if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return pointer;
+    PROFILE_HELD(pointer, size, stride, turns, written);
     address = (unsigned char *)farside_pin(section, number(pointer));
     if (address && written) {
         const int64_t way = stride * (int64_t)(turns - 1);

@@ -4,6 +4,7 @@
 #include "Farside/Lift/Passes.h"
 #include "Farside/Plugin/Trip.h"
 #include "Farside/Profile/Candidates.h"
+#include "Farside/Profile/Instrument.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Module.h"
@@ -113,8 +114,8 @@ public:
     trip.run();
     if (trip.isListed)
       list(module, trip);
-    if (candidates)
-      candidates->addTo(module);
+    if (candidates && trip.broken.empty())
+      addProfile(module, *candidates);
     if (!trip.broken.empty())
       module.getContext().emitError(trip.broken);
     if (remarks) {
@@ -146,6 +147,14 @@ private:
     }
     if (error)
       module.getContext().emitError("cannot write " + emitRmem + ": " + error.message());
+  }
+
+  void addProfile(Module &module, farside::Candidates &candidates) {
+    candidates.addTo(module);
+    auto bitcode = MemoryBuffer::getFile(profile);
+    std::string why = bitcode ? farside::instrument(module, candidates, **bitcode) : bitcode.getError().message();
+    if (!why.empty())
+      module.getContext().emitError("cannot add " + profile + ": " + why);
   }
 
   void markInlined(Module &module) {

@@ -62,7 +62,8 @@ void markInvariant(Module &support) {
   }
 }
 
-/// Code is for the same processor as the program's, so that it can be inlined.
+} // namespace
+
 void suit(Module &support, const Module &module) {
   support.setTargetTriple(module.getTargetTriple());
   support.setDataLayout(module.getDataLayout());
@@ -82,8 +83,6 @@ void suit(Module &support, const Module &module) {
         function.addFnAttr(example->getFnAttribute(kind));
     }
 }
-
-} // namespace
 
 std::string addSupport(Module &module, const SectionFile &file, bool shared, const MemoryBuffer &bitcode) {
   auto support = parseBitcodeFile(bitcode.getMemBufferRef(), module.getContext());

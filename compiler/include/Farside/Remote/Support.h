@@ -15,6 +15,9 @@ namespace farside {
 /// `bitcode` is compiler/runtime/sections.c. Returns why it failed, or nothing.
 std::string addSupport(llvm::Module &module, const SectionFile &file, bool shared, const llvm::MemoryBuffer &bitcode);
 
+/// Has code that is added to a module be for the same processor, so that it can be inlined.
+void suit(llvm::Module &support, const llvm::Module &module);
+
 } // namespace farside
 
 #endif
