@@ -40,6 +40,8 @@ pub struct Counts {
     pub lookups: f64,
     /// Lines that were not there.
     pub misses: f64,
+    /// Of these, lines that a loop holds, and sends for before it comes to them.
+    pub held: f64,
     /// Lines that had been written when they left.
     pub stored: f64,
 }
@@ -129,13 +131,14 @@ impl Sampled {
         let slots: Vec<u64> = capacities.iter().map(slots).collect();
         let mut all = vec![Counts::default(); capacities.len()];
         let mut written = std::collections::HashSet::new();
-        self.lines(line, |number, writes| {
+        self.lines(line, |number, writes, held| {
             let distance = stack.reference(PageId(number)).map_or(u64::MAX, |it| it as u64);
             let was_written = written.contains(&number);
             for (counts, slots) in all.iter_mut().zip(&slots) {
                 counts.lookups += 1.0;
                 if distance > *slots {
                     counts.misses += 1.0;
+                    counts.held += f64::from(u8::from(held));
                     counts.stored += f64::from(u8::from(was_written));
                 }
             }
@@ -152,7 +155,7 @@ impl Sampled {
         // The last used comes first in its set; the lowest bit says whether it was written.
         let mut tags = vec![NONE; sets as usize * ways];
         let mut counts = Counts::default();
-        self.lines(line, |number, writes| {
+        self.lines(line, |number, writes, held| {
             let begin = (number % sets) as usize * ways;
             let set = &mut tags[begin..begin + ways];
             let found = set.iter().position(|tag| *tag != NONE && tag >> 1 == number);
@@ -163,6 +166,7 @@ impl Sampled {
                 tag |= set[place] & 1;
             } else {
                 counts.misses += 1.0;
+                counts.held += f64::from(u8::from(held));
                 counts.stored += f64::from(u8::from(set[place] != NONE && set[place] & 1 == 1));
             }
             set.copy_within(..place, 1);
@@ -171,14 +175,14 @@ impl Sampled {
         counts
     }
 
-    /// Each line that is looked for, in order, and whether it is written. One that is looked for again and again is looked
-    /// for each time.
-    fn lines(&self, line: u64, mut each: impl FnMut(u64, bool)) {
+    /// Each line that is looked for, in order, whether it is written, and whether a loop holds it: what is looked up by itself
+    /// comes to one block.
+    fn lines(&self, line: u64, mut each: impl FnMut(u64, bool, bool)) {
         let blocks = line / BLOCK;
         for access in &self.accesses {
             let last = (access.block + (1 << access.blocks) - 1) / blocks;
             for number in access.block / blocks..=last {
-                each(number, access.written);
+                each(number, access.written, access.blocks > 0);
             }
         }
     }
@@ -188,6 +192,7 @@ impl Sampled {
         Counts {
             lookups: counts.lookups * rate,
             misses: counts.misses * rate,
+            held: counts.held * rate,
             stored: counts.stored * rate,
         }
     }

@@ -15,6 +15,9 @@ pub struct Network {
 /// follow its length.
 const BALANCED: f64 = 1.25;
 
+/// Seconds that the program itself spends on a line that is sent for ahead or stored, however long it is.
+const REQUEST: f64 = 1.5e-6;
+
 /// The shortest and the longest line that is looked at for data that are used in order.
 const STREAMS: [u64; 2] = [1 << 10, 64 << 10];
 
@@ -56,15 +59,17 @@ impl Network {
 /// What was measured of a section, against what was foreseen of the same shape.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Calibration {
-    /// Of the lines that are foreseen to be missing, the share that the program waits for; the others are sent for ahead.
+    /// Of the lines that lookups are foreseen to miss, the share that the program waits for; the others are sent for ahead.
     pub waited: f64,
-    /// Seconds of a wait beside what the network takes.
+    /// The same of lines that loops hold.
+    pub held: f64,
+    /// How many times as long a wait takes as the network.
     pub wait: f64,
 }
 
 impl Default for Calibration {
     fn default() -> Self {
-        Self { waited: 1.0, wait: 1.0 }
+        Self { waited: 1.0, held: 0.0, wait: 1.0 }
     }
 }
 
@@ -79,25 +84,27 @@ fn lookup(ways: Ways) -> f64 {
 }
 
 impl Calibration {
-    /// From what a run measured of a section and what was foreseen for its shape.
+    /// From what a run measured of a section, misses and their seconds, and what was foreseen for its shape.
+    ///
+    /// Waits are those of lookups, as long as there are no more than these miss; the rest are those of loops.
     pub fn of(measured: (u64, f64), foreseen: Counts, line: u64, network: &Network) -> Self {
-        let (misses, seconds) = measured;
-        if misses == 0 || foreseen.misses <= 0.0 {
-            // Nothing was waited for: only that there were so few is known.
-            let waited = if foreseen.misses > 0.0 { 0.0 } else { 1.0 };
-            return Self { waited, ..Self::default() };
-        }
-        let waited = (misses as f64 / foreseen.misses).min(1.0);
-        let wait = seconds / misses as f64 / network.read(line);
-        Self { waited, wait: wait.clamp(0.1, 10.0) }
+        let (misses, seconds) = (measured.0 as f64, measured.1);
+        let lookups = foreseen.misses - foreseen.held;
+        let share = |part: f64, of: f64, usual: f64| {
+            if of > 0.0 { (part / of).clamp(0.0, 1.0) } else { usual }
+        };
+        let waited = share(misses, lookups, 1.0);
+        let held = share(misses - lookups, foreseen.held, 0.0);
+        let wait = if misses > 0.0 { seconds / misses / network.read(line) } else { 1.0 };
+        Self { waited, held, wait: wait.clamp(0.1, 10.0) }
     }
 
     /// Seconds that a section costs: lookups, waits, and what the network carries meanwhile.
     pub fn seconds(&self, counts: Counts, line: u64, ways: Ways, network: &Network) -> f64 {
-        let waits = counts.misses * self.waited * self.wait * network.read(line);
-        let carried =
-            (counts.misses * (1.0 - self.waited) + counts.stored) * network.per_byte * line as f64;
-        counts.lookups * lookup(ways) + waits + carried
+        let waits = (counts.misses - counts.held) * self.waited + counts.held * self.held;
+        let request = REQUEST + network.per_byte * line as f64;
+        let carried = (counts.misses - waits + counts.stored) * request;
+        counts.lookups * lookup(ways) + waits * self.wait * network.read(line) + carried
     }
 }
 
@@ -125,13 +132,17 @@ mod tests {
 
     #[test]
     fn what_is_sent_for_ahead_costs_what_the_network_carries() {
-        let counts = Counts { lookups: 0.0, misses: 100.0, stored: 0.0 };
-        let all = Calibration::default().seconds(counts, 4096, Ways::Direct, &TYPICAL);
-        let ahead =
-            Calibration { waited: 0.0, wait: 1.0 }.seconds(counts, 4096, Ways::Direct, &TYPICAL);
-        assert!((all - 100.0 * TYPICAL.read(4096)).abs() < 1e-12);
-        assert!((ahead - 100.0 * 4096.0 * TYPICAL.per_byte).abs() < 1e-12);
-        let known = Calibration::of((50, 50.0 * 2.0 * TYPICAL.read(4096)), counts, 4096, &TYPICAL);
-        assert!((known.waited - 0.5).abs() < 1e-9 && (known.wait - 2.0).abs() < 1e-9);
+        let counts = Counts { misses: 100.0, held: 60.0, ..Counts::default() };
+        let usual = Calibration::default().seconds(counts, 4096, Ways::Direct, &TYPICAL);
+        let carried = 60.0 * (REQUEST + 4096.0 * TYPICAL.per_byte);
+        assert!((usual - 40.0 * TYPICAL.read(4096) - carried).abs() < 1e-12);
+        let of = |misses: u64| {
+            let seconds = misses as f64 * 2.0 * TYPICAL.read(4096);
+            let it = Calibration::of((misses, seconds), counts, 4096, &TYPICAL);
+            ((it.waited * 100.0).round(), (it.held * 100.0).round(), (it.wait * 100.0).round())
+        };
+        assert_eq!(of(20), (50.0, 0.0, 200.0));
+        assert_eq!(of(70), (100.0, 50.0, 200.0));
+        assert_eq!(of(0), (0.0, 0.0, 100.0));
     }
 }

@@ -24,6 +24,9 @@ pub struct Layout {
 /// Capacities are multiples of this.
 pub const STEP: u64 = 64 << 10;
 
+/// What a stream needs, in lines for each one that is used at once: it is filled while it is used.
+pub const WINDOW: u64 = 16;
+
 /// The shortest line, and the longest one for data that are used here and there.
 const LINES: [u64; 2] = [64, 4096];
 
@@ -67,12 +70,17 @@ pub fn layouts(
     most: u64,
 ) -> Vec<Layout> {
     let shapes = shapes(sampled, pattern);
+    let least = match pattern {
+        Pattern::Stream { at_once, .. } => WINDOW * u64::from(at_once.max(1)),
+        Pattern::Random { .. } => 2,
+    };
     let of = |capacity: u64| {
-        let all = shapes.par_iter().filter(|(line, _)| line * 2 <= capacity).map(|(line, ways)| {
-            let counts = sampled.simulate(*line, Ways::of(*ways), capacity);
-            let seconds = calibration.seconds(counts, *line, Ways::of(*ways), network);
-            Layout { line: *line, ways: *ways, capacity, counts, seconds }
-        });
+        let all =
+            shapes.par_iter().filter(|(line, _)| line * least <= capacity).map(|(line, ways)| {
+                let counts = sampled.simulate(*line, Ways::of(*ways), capacity);
+                let seconds = calibration.seconds(counts, *line, Ways::of(*ways), network);
+                Layout { line: *line, ways: *ways, capacity, counts, seconds }
+            });
         all.min_by(|one, other| one.seconds.total_cmp(&other.seconds))
     };
     capacities(sampled.footprint(), most).into_iter().filter_map(of).collect()

@@ -23,7 +23,7 @@ pub use candidates::{Access, Candidates, Function, Kind, Site};
 pub use configuration::{Configuration, Section, SitePlace};
 pub use cost::{Calibration, Network};
 pub use grouping::{Pattern, Proposal, group};
-pub use layouts::{Layout, STEP, capacities, layouts, usual};
+pub use layouts::{Layout, STEP, WINDOW, capacities, layouts, usual};
 pub use objects::{Chosen, Thresholds, choose};
 pub use profile::{FunctionProfile, Profile, SectionProfile, SiteProfile};
 pub use significance::{Verdict, compare};

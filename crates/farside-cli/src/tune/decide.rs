@@ -8,17 +8,13 @@ use farside_pager::settings::LEAST_LIMIT;
 use farside_tune::trace::{self, Record};
 use farside_tune::{
     Calibration, Candidates, Choice, Configuration, Layout, Network, Part, Pattern, Profile,
-    Proposal, STEP, Sampled, Section, SitePlace, Ways, layouts, solve, usual,
+    Proposal, STEP, Sampled, Section, SitePlace, WINDOW, Ways, layouts, solve, usual,
 };
 
 use crate::Failure;
 
 /// What paged memory keeps in any case: its least, and what a program has besides.
 const PAGED: u64 = LEAST_LIMIT + (256 << 10);
-
-/// What a section of a stream has at first, in lines for each one that is used at once: enough to be filled while it is
-/// used.
-const WINDOW: u64 = 16;
 
 /// The room that there is.
 #[derive(Copy, Clone, Debug)]

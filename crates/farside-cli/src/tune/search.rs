@@ -118,7 +118,6 @@ impl Search<'_> {
             tuning.steps.push(step);
             save(tuning)?;
         }
-        tuning.is_done = true;
         save(tuning)?;
         Ok(best)
     }
@@ -285,6 +284,10 @@ impl Search<'_> {
             let failed = |broken: Broken| {
                 Failure::own(format!("what ran before does not any more: {broken}"))
             };
+            if is_hopeless(&step.times, &tuning.times) {
+                step.outcome = Outcome::RolledBack;
+                return Ok(None);
+            }
             others.push(self.one(best).map_err(failed)?);
             let verdict = compare(&others, &step.times);
             if round >= self.effort.repetitions && verdict != Verdict::Open {
@@ -330,6 +333,12 @@ impl Search<'_> {
         }
         Ok(culprits)
     }
+}
+
+/// Whether every run takes more than twice as long as the slowest before: it needs no more of them.
+fn is_hopeless(new: &[f64], old: &[f64]) -> bool {
+    let slowest = old.iter().copied().fold(0.0, f64::max);
+    !old.is_empty() && new.iter().all(|it| *it > 2.0 * slowest)
 }
 
 /// A step with a decision; none if it is what is there already, or was tried.

@@ -1,38 +1,47 @@
-//! What can only be tried: simpler structures, and sections that may be better off in paged memory (Mira, sections 3.1 and
+//! What can only be tried: simpler structures, other lines, and sections that may be better off in paged memory (Mira, sections 3.1 and
 //! 3.3).
 
-use farside_tune::Configuration;
+use farside_tune::{Configuration, Section};
 
 use super::journal::{Outcome, Step, Tuning};
 use super::search::structure;
+use crate::options::Size;
 
-/// Variations of the best configuration that were not tried yet, the likeliest to gain something first.
+/// The shortest and the longest line that is tried.
+const LINES: [u64; 2] = [64, 64 << 10];
+
+/// Variations of the best configuration that were not tried yet: those of the largest sections first, to which most misses
+/// come.
 pub fn variations(tuning: &Tuning) -> Vec<Step> {
     let best = &tuning.best;
-    let simpler = best.sections.iter().filter_map(|section| {
-        let ways = simpler(section.ways)?;
-        let changes = format!(
-            "'{}': {} instead of {}",
-            section.name,
-            structure(ways),
-            structure(section.ways)
-        );
+    let mut sections: Vec<&Section> = best.sections.iter().collect();
+    sections.sort_by_key(|it| std::cmp::Reverse(it.capacity));
+    let changed = |of: &Section, what: &str, to: String, change: &dyn Fn(&mut Section)| {
         let mut configuration = best.clone();
-        configuration
-            .sections
-            .iter_mut()
-            .filter(|it| it.name == section.name)
-            .for_each(|it| it.ways = ways);
-        Some(step("a simpler structure", configuration, changes))
+        configuration.sections.iter_mut().filter(|it| it.name == of.name).for_each(change);
+        step(what, configuration, format!("'{}': {to}", of.name))
+    };
+    let simpler = sections.iter().filter_map(|section| {
+        let ways = simpler(section.ways)?;
+        let words = format!("{} instead of {}", structure(ways), structure(section.ways));
+        Some(changed(section, "a simpler structure", words, &|it| it.ways = ways))
     });
-    let without = best.sections.iter().map(|section| {
+    let lines = sections.iter().flat_map(|section| {
+        let lengths = [section.line / 2, section.line * 2].into_iter();
+        let fit = |line: &u64| (LINES[0]..=LINES[1]).contains(line) && 2 * line <= section.capacity;
+        lengths.filter(fit).map(|line| {
+            let words = format!("lines of {} instead of {}", Size(line), Size(section.line));
+            changed(section, "other lines", words, &|it| it.line = line)
+        })
+    });
+    let without = sections.iter().map(|section| {
         let mut configuration = best.clone();
         configuration.sections.retain(|it| it.name != section.name);
         step("without a section", configuration, format!("'{}' is paged", section.name))
     });
     let without = without.filter(|it| !it.configuration.sections.is_empty());
     let tried = |step: &Step| tuning.steps.iter().any(|it| it.configuration == step.configuration);
-    simpler.chain(without).filter(|step| !tried(step)).collect()
+    simpler.chain(lines).chain(without).filter(|step| !tried(step)).collect()
 }
 
 /// The next simpler structure: anywhere, sets of 16, half as many, direct.
@@ -59,7 +68,6 @@ fn step(what: &str, configuration: Configuration, changes: String) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farside_tune::Section;
 
     #[test]
     fn structures_become_simpler_step_by_step_and_nothing_is_tried_twice() {
@@ -74,12 +82,23 @@ mod tests {
         let best = Configuration { sections: vec![section("a", 0), section("b", 1)] };
         let mut tuning = Tuning { best, ..Tuning::default() };
         let all = variations(&tuning);
-        let shapes: Vec<Vec<u32>> = all
+        let shapes: Vec<Vec<(u32, u64)>> = all
             .iter()
-            .map(|it| it.configuration.sections.iter().map(|it| it.ways).collect())
+            .map(|it| it.configuration.sections.iter().map(|it| (it.ways, it.line)).collect())
             .collect();
-        assert_eq!(shapes, [vec![16, 1], vec![1], vec![0]]);
+        let (one, other) = ((0, 64), (1, 64));
+        let longer = |it: (u32, u64)| (it.0, 128);
+        assert_eq!(
+            shapes,
+            [
+                vec![(16, 64), other],
+                vec![longer(one), other],
+                vec![one, longer(other)],
+                vec![other],
+                vec![one]
+            ]
+        );
         tuning.steps.extend(all.into_iter().take(2));
-        assert_eq!(variations(&tuning).len(), 1);
+        assert_eq!(variations(&tuning).len(), 3);
     }
 }

@@ -22,7 +22,7 @@ graph.o: graph.c measured.h
 ";
 
 /// Nodes of 128 bytes, and edges of 16.
-const SIZE: [&str; 2] = ["20000", "200000"];
+const SIZE: [&str; 2] = ["60000", "200000"];
 
 /// A directory with the program.
 struct Stage {
