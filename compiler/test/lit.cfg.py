@@ -42,6 +42,9 @@ farside = os.environ.get("FARSIDE_BIN") or next(
 )
 if not farside:
     lit_config.note("no farside is built: programs with sections are run in plain memory only")
+else:
+    config.available_features.add("farside")
+config.substitutions.append(("%farside", f"'{farside}'"))
 config.substitutions.append(
     ("%remote", os.path.join(config.test_source_root, "remote-same") + " %t.d '" + farside + "'")
 )

@@ -15,7 +15,7 @@ static void choose_row(struct thread *thread) {
 }
 
 /* Ends all calls from a place on. A signal handler that comes between has places behind those that are still there. */
-SLOW void farside_profile_close_(struct thread *thread, int32_t depth, uint64_t now) {
+static inline void close_from(struct thread *thread, int32_t depth, uint64_t now) {
     while (thread->depth > depth) {
         const struct frame frame = thread->frames[thread->depth - 1];
         struct activity *activity = &thread->activities[frame.function];
@@ -30,17 +30,27 @@ SLOW void farside_profile_close_(struct thread *thread, int32_t depth, uint64_t 
     choose_row(thread);
 }
 
+SLOW void farside_profile_close_(struct thread *thread, int32_t depth, uint64_t now) { close_from(thread, depth, now); }
+
+FAST int32_t farside_profile_enter_(const struct function *function);
+
+/* What a thread does first. */
+RARE int32_t farside_profile_enter_first_(const struct function *function) {
+    return farside_profile_begin_() ? farside_profile_enter_(function) : -1;
+}
+
 /*
  * The place of a call that begins, or -1 if it is not timed: it is a part of the one that it is called from. That is so for
  * a function that calls itself, and for calls that are too short.
  */
 FAST int32_t farside_profile_enter_(const struct function *function) {
-    struct thread *thread = self();
+    struct thread *thread = farside_profile_self_;
     const uint32_t number = function->number;
     struct activity *activity;
     struct frame *frame;
     int32_t depth;
-    if (__builtin_expect(!thread || number >= thread->functions, 0)) return -1;
+    if (__builtin_expect(!thread, 0)) END_IN farside_profile_enter_first_(function);
+    if (__builtin_expect(number >= thread->functions, 0)) return -1;
     activity = &thread->activities[number];
     depth = thread->depth;
     activity->calls++;
@@ -57,10 +67,11 @@ FAST int32_t farside_profile_enter_(const struct function *function) {
     return depth;
 }
 
+/* Usually it is the last one that ends. */
 FAST void farside_profile_leave_(int32_t depth) {
     const uint64_t now = ticks();
     struct thread *thread = farside_profile_self_;
-    if (thread && depth < thread->depth) farside_profile_close_(thread, depth, now);
+    if (thread && depth < thread->depth) close_from(thread, depth, now);
 }
 
 PART int32_t farside_profile_enter(const struct function *function) {

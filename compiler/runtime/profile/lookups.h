@@ -40,14 +40,21 @@ SLOW void farside_profile_trace_(struct thread *thread, uint64_t pointer, uint64
     } while (size);
 }
 
+/* Lookups that are traced, and the first one of a thread. */
+RARE void farside_profile_lookup_traced_(uint64_t pointer, size_t size, int written) {
+    struct thread *thread = self();
+    if (!thread) return;
+    thread->row[pointer >> FARSIDE_ID_SHIFT_].lookups++;
+    farside_profile_trace_(thread, pointer, size, written);
+}
+
 FAST void farside_profile_lookup_(uint64_t pointer, size_t size, int written) {
     const uint32_t id = (uint32_t)(pointer >> FARSIDE_ID_SHIFT_), shift = state.unit_shift_of[id];
     const uint64_t unit = (pointer & OFFSET_MASK) >> shift;
-    struct thread *thread = self();
-    if (__builtin_expect(!thread, 0)) return;
+    struct thread *thread = farside_profile_self_;
+    if (!thread || is_traced(unit) || (((pointer + size - 1) & OFFSET_MASK) >> shift) != unit)
+        END_IN farside_profile_lookup_traced_(pointer, size, written);
     thread->row[id].lookups++;
-    if (is_traced(unit) || (((pointer + size - 1) & OFFSET_MASK) >> shift) != unit)
-        farside_profile_trace_(thread, pointer, size, written);
 }
 
 void farside_profile_range_(uint64_t pointer, size_t size, int written) {

@@ -31,6 +31,9 @@
 /* What the compiler puts into the program. */
 #define PART __attribute__((always_inline, nothrow, visibility("hidden")))
 #define FAST PROFILE_CALL_
+/* What such calls end in sometimes, so that they save no registers for it. */
+#define RARE __attribute__((preserve_most, noinline, cold, nothrow, visibility("hidden")))
+#define END_IN __attribute__((musttail)) return
 #define SLOW __attribute__((noinline, cold, nothrow, visibility("hidden")))
 
 HIDDEN int farside_profile_on_;
@@ -69,6 +72,8 @@ static inline uint64_t ticks(void) {
     return nanoseconds();
 #endif
 }
+
+SLOW void farside_profile_close_(struct thread *thread, int32_t depth, uint64_t now);
 
 #include "trace.h"
 #include "threads.h"

@@ -1,9 +1,10 @@
 /* What is written when the program ends. */
 
-/* Seconds of a tick. */
-static double second_of_tick(void) {
-    const uint64_t passed = ticks() - state.ticks, time = nanoseconds() - state.nanoseconds;
-    return passed ? (double)time * 1e-9 / (double)passed : 0;
+/* Seconds of a tick; it ends now. */
+static double end_ticks(void) {
+    const uint64_t time = nanoseconds() - state.nanoseconds;
+    state.end = ticks();
+    return state.end != state.ticks ? (double)time * 1e-9 / (double)(state.end - state.ticks) : 0;
 }
 
 static void write_text(FILE *file, const char *text) {
@@ -78,7 +79,7 @@ static void write_function(FILE *file, const struct function *function, double t
 }
 
 static void write_site(FILE *file, const struct site *site, double tick, int *first) {
-    const uint64_t last = site->live ? ticks() : site->last;
+    const uint64_t last = site->live ? state.end : site->last;
     write_comma(file, first);
     fputs("{\"file\":", file);
     write_text(file, site->file);
@@ -112,11 +113,11 @@ static void write_section(FILE *file, const struct section *section, double tick
 }
 
 static void write_profile(FILE *file) {
-    const double tick = second_of_tick();
+    const double tick = end_ticks();
     const struct unit *unit;
     uint64_t i;
     int first = 1;
-    fprintf(file, "{\"version\":1,\"seconds\":%.9f%s,\n\"functions\":[", (double)(ticks() - state.ticks) * tick,
+    fprintf(file, "{\"version\":1,\"seconds\":%.9f%s,\n\"functions\":[", (double)(state.end - state.ticks) * tick,
             state.cut ? ",\"cut\":true" : "");
     for (unit = state.units; unit; unit = unit->next)
         for (i = 0; i < unit->function_count; i++) write_function(file, &unit->functions[i], tick, &first);

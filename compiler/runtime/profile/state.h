@@ -91,7 +91,8 @@ struct section {
 struct state {
     int started, done;
     pid_t pid;
-    uint64_t ticks, nanoseconds;
+    /* When it begins, and when it ends. */
+    uint64_t ticks, nanoseconds, end;
     struct unit *units;
     uint32_t function_count;
     /* For all below, but not for what a thread has for itself. */

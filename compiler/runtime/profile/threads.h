@@ -2,7 +2,6 @@
 
 static void free_thread(void *given) {
     struct thread *thread = (struct thread *)given;
-    void farside_profile_close_(struct thread *, int32_t, uint64_t);
     farside_profile_close_(thread, 0, ticks());
     farside_profile_self_ = 0;
     lock();
