@@ -1,6 +1,7 @@
 #include "Arguments.h"
 
 #include "Responses.h"
+#include "Tensors.h"
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
@@ -48,13 +49,13 @@ bool isOurs(const std::string &argument) {
   return take(unused, argument);
 }
 
-/// A response file is passed on as it is, however long, unless it holds an argument that clang does not know.
+/// A response file is passed on as it is, however long, unless it holds what clang does not know.
 std::vector<std::string> expanded(const std::string &argument) {
   if (!argument.starts_with('@'))
     return {argument};
   std::vector<std::string> inside = readResponseFile(argument.substr(1));
   for (const std::string &each : inside)
-    if (isOurs(each))
+    if (isOurs(each) || isTensorName(each))
       return inside;
   return {argument};
 }
@@ -155,6 +156,14 @@ std::string Arguments::listed() const {
   return path;
 }
 
+bool Arguments::wantsLines() const {
+  bool wanted = false;
+  for (const std::string &argument : clang)
+    if (startsWithAny(argument, {"-g"}) && !startsWithAny(argument, {"-gcc"}))
+      wanted = argument != "-g0";
+  return wanted || (!plain && !sections.empty());
+}
+
 std::string Arguments::otherLinker() const {
   std::string other;
   for (const std::string &argument : clang)
@@ -193,5 +202,10 @@ std::vector<std::string> clangCommand(const Arguments &arguments, const Installe
     command.push_back("--end-no-unused-arguments");
   }
   addForClang(command, arguments);
+  if (!arguments.libraries.empty()) {
+    command.push_back("--start-no-unused-arguments");
+    command.insert(command.end(), arguments.libraries.begin(), arguments.libraries.end());
+    command.push_back("--end-no-unused-arguments");
+  }
   return command;
 }

@@ -26,8 +26,13 @@ struct Arguments {
   /// -emit-rmem: show the program as it is in MLIR, in what -o names or on the terminal.
   bool listing = false;
 
+  /// Libraries that what is compiled needs, if it is linked.
+  std::vector<std::string> libraries;
+
   /// Whether allocations may go to sections, or are looked at as such that may.
   bool isConverting() const { return profiled || !sections.empty(); }
+  /// Whether places in the source are kept.
+  bool wantsLines() const;
   /// Whether the program is converted when it is linked, all units together.
   bool isLinked() const;
   /// Where the program is shown.

@@ -2,7 +2,9 @@
 // knows is clang's; this adds what makes it load the plugin.
 
 #include "Arguments.h"
+#include "Command.h"
 #include "Farside/Sections/SectionFile.h"
+#include "Tensors.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -16,17 +18,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int cannotStart = 127;
 constexpr int badInput = 1;
 
 /// Where `make install` and the build put the plugin, seen from this program.
 fs::path pluginBeside(const fs::path &program) {
   return program.parent_path().parent_path() / "lib" / "farside" / "libfarside-compiler.so";
-}
-
-int fail(const std::string &what, const std::string &remedy) {
-  std::fprintf(stderr, "farside-cc: %s; %s\n", what.c_str(), remedy.c_str());
-  return cannotStart;
 }
 
 bool namedForCplusplus(const char *name) {
@@ -79,33 +75,24 @@ bool beginListing(const Arguments &arguments) {
   return file != nullptr;
 }
 
-int become(const std::vector<std::string> &command) {
-  std::vector<char *> pointers;
-  for (const std::string &argument : command)
-    pointers.push_back(const_cast<char *>(argument.c_str()));
-  pointers.push_back(nullptr);
-  execv(pointers.front(), pointers.data());
-  return fail("cannot run " + command.front() + ": " + std::strerror(errno), "install it: apt-get install clang-22");
-}
-
 } // namespace
 
 int main(int count, char **given) {
   std::error_code error;
   fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (error)
-    return fail("cannot find out where it is: " + error.message(), "is /proc mounted?");
+    return cannotStart("cannot find out where it is: " + error.message(), "is /proc mounted?");
   Arguments arguments = sortArguments({given + 1, given + count});
   addEnvironment(arguments);
   fs::path plugin = pluginBeside(program);
   if (!arguments.plain && !fs::exists(plugin, error))
-    return fail("no " + plugin.string(), "build or install it with farside-cc: make compiler");
+    return cannotStart("no " + plugin.string(), "build or install it with farside-cc: make compiler");
   if (!checkSections(arguments))
     return badInput;
   if (arguments.listing && !beginListing(arguments))
     return badInput;
   if (arguments.isLinked() && !fs::exists(FARSIDE_LINKER, error))
-    return fail("no " FARSIDE_LINKER ", which converts the program when it is linked",
+    return cannotStart("no " FARSIDE_LINKER ", which converts the program when it is linked",
                 "install it: apt-get install lld-22; or convert units one by one: -fno-farside-link");
   warnOfLinker(arguments);
   auto beside = [&](const char *name) { return (plugin.parent_path() / name).string(); };
@@ -116,5 +103,15 @@ int main(int count, char **given) {
                       beside("farside-sections-profile.bc"),
                       beside("farside-profile.bc")};
   bool cplusplus = count > 0 && namedForCplusplus(given[0]);
-  return become(clangCommand(arguments, installed, cplusplus));
+  static constexpr char remedy[] = "install it: apt-get install clang-22";
+  std::vector<size_t> tensors = tensorInputs(arguments.clang);
+  if (tensors.empty())
+    return become(clangCommand(arguments, installed, cplusplus), remedy);
+  Translations translations;
+  if (int status = translations.replace(arguments.clang, tensors, plugin.parent_path() / "farside-translate",
+                                        arguments.wantsLines()))
+    return status;
+  // What tensors are computed with is in the mathematical library.
+  arguments.libraries = {"-lm"};
+  return run(clangCommand(arguments, installed, cplusplus), remedy);
 }

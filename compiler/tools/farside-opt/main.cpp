@@ -3,15 +3,16 @@
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Dialects.h"
 #include "Farside/Lift/Passes.h"
+#include "Farside/Tensors/Tensors.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "mlir/Transforms/Passes.h"
 
 int main(int count, char **arguments) {
   mlir::DialectRegistry registry;
   farside::registerDialects(registry);
+  farside::registerTensorDialects(registry);
   farside::registerConvertPasses();
   farside::registerLiftPasses();
-  mlir::registerTransformsPasses();
+  farside::registerTensorPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(count, arguments, "Farside's compiler\n", registry));
 }
