@@ -368,13 +368,14 @@ CALL void farside_rt_let_go(const struct farside_section *section, const void *a
 
 /*
  * Sends for what a loop comes to: it is at `pointer`, and has `turns` turns to go. At its start so many lines are sent
- * for, and then one with each that it comes to.
+ * for, and then one with each that it comes to. It may go on in a line where it was before.
  */
 CALL void farside_rt_ahead(const struct farside_section *section, const void *pointer, size_t size, int64_t stride,
                            uint64_t turns, uint64_t lines, int start) {
     const uint64_t line = (uint64_t)1 << section->shift, mask = ~(line - 1), first = number(pointer);
     uint64_t last, from, to;
     if (!(first >> FARSIDE_ID_SHIFT_) || !turns) return;
+    if (!start && !(((first - (uint64_t)stride) ^ first) & mask)) return;
     last = first + (uint64_t)stride * (turns - 1);
     if (stride > 0) {
         last += size - 1;

@@ -27,6 +27,8 @@ constexpr size_t mostStreams = 8;
 /// So many turns ahead what loaded pointers lead to is sent for, or as many as are an eighth of the section.
 constexpr int64_t turnsAhead = 32;
 constexpr int64_t partOfSection = 8;
+/// What is so large a part of the section at most is there still when a loop comes to it again.
+constexpr int64_t partThatStays = 4;
 
 /// What a loop accesses in each turn, always the same distance on: bytes from `low` to `high` behind a pointer.
 struct Stream {
@@ -57,7 +59,18 @@ bool isConstant(Value value, uint64_t wanted) {
   return matchPattern(value, m_ConstantInt(&bits)) && bits == wanted;
 }
 
-/// How values change from turn to turn.
+bool countsFromZero(scf::ForOp loop) {
+  return loop.getUnsignedCmp() && loop.getInductionVar().getType().isInteger(64) &&
+         isConstant(loop.getLowerBound(), 0) && isConstant(loop.getStep(), 1);
+}
+
+bool isTurnOfLoop(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
+  return loop && loop.getInductionVar() == value;
+}
+
+/// How values change from turn to turn; in loops within the loop, from the same turn of these.
 class Strides {
 public:
   Strides(scf::ForOp loop, const DataLayout &layout) : loop(loop), layout(layout) {}
@@ -67,8 +80,10 @@ public:
       return 0;
     if (value == loop.getInductionVar())
       return 1;
+    if (isTurnOfLoop(value))
+      return 0;
     Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != loop.getBody())
+    if (!op)
       return std::nullopt;
     if (auto element = dyn_cast<LLVM::GEPOp>(op))
       return ofElement(element);
@@ -162,18 +177,13 @@ public:
       : loop(loop), tables(module), layout(module), builder(loop), location(loop.getLoc()) {}
 
   bool convert() {
-    if (!counts() || !isHarmless() || !findStreams())
+    if (!countsFromZero(loop) || !isHarmless() || !findStreams())
       return false;
     makeLoop();
     return true;
   }
 
 private:
-  bool counts() {
-    return loop.getUnsignedCmp() && loop.getInductionVar().getType().isInteger(64) &&
-           isConstant(loop.getLowerBound(), 0) && isConstant(loop.getStep(), 1);
-  }
-
   /// Whether the body does nothing that lines cannot be held over: it may have no loops, and calls may free.
   bool isHarmless() {
     WalkResult result = loop.getBody()->walk([](Operation *op) {
@@ -236,6 +246,71 @@ private:
     return copies.lookup(value);
   }
 
+  /// What comes behind the bytes that the loop comes to: rows of a matrix follow one another.
+  struct Rows {
+    /// How many turns of the loop they are.
+    Value turns;
+    /// Whether the loop comes to the first row.
+    Value isFirst;
+    /// Whether it comes to a row for the first time.
+    Value isNew;
+  };
+
+  /// Of a loop around this one, in the next turn of which it goes on where it ends now. Loops between them come to the
+  /// same row again.
+  std::optional<Rows> rowsBehind(const Stream &stream, Value isStart) {
+    APInt turns;
+    int64_t length;
+    if (!matchPattern(loop.getUpperBound(), m_ConstantInt(&turns)) ||
+        __builtin_mul_overflow(stream.stride, turns.getSExtValue(), &length))
+      return std::nullopt;
+    Value isNew = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
+    for (Operation *around = loop->getParentOp(); isa<scf::ForOp, scf::IfOp>(around); around = around->getParentOp()) {
+      auto outer = dyn_cast<scf::ForOp>(around);
+      if (!outer)
+        continue;
+      std::optional<int64_t> stride = Strides(outer, layout).of(stream.base);
+      if (!stride || !countsFromZero(outer))
+        return std::nullopt;
+      Value isFirst = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, outer.getInductionVar(), number(0));
+      if (*stride == 0) {
+        isNew = arith::AndIOp::create(builder, location, isNew, isFirst);
+        continue;
+      }
+      if (*stride != length)
+        return std::nullopt;
+      // A row that does not stay is new each time.
+      if (std::abs(length) > capacityOf(stream) / partThatStays)
+        isNew = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
+      Value next = arith::AddIOp::create(builder, location, outer.getInductionVar(), number(1));
+      Value rows = arith::SubIOp::create(builder, location, outer.getUpperBound(), next);
+      return Rows{arith::MulIOp::create(builder, location, rows, loop.getUpperBound()),
+                  arith::AndIOp::create(builder, location, isStart, isFirst), isNew};
+    }
+    return std::nullopt;
+  }
+
+  int64_t capacityOf(const Stream &stream) {
+    return tables.lookup<rmem::SectionOp>(stream.section.getAttr()).getCapacity();
+  }
+
+  /// Sends for lines that come after `pointer`, which has `rest` turns to go.
+  void sendAhead(const Stream &stream, Value pointer, Value rest, Value isStart) {
+    auto ahead = [&](Value turns, Value start) {
+      rmem::AheadOp::create(builder, stream.location(), stream.section.getValue(), pointer, turns, start, stream.size(),
+                            stream.stride);
+    };
+    std::optional<Rows> rows = rowsBehind(stream, isStart);
+    if (!rows)
+      return ahead(rest, isStart);
+    auto when = scf::IfOp::create(builder, location, TypeRange(), rows->isNew, /*addThenBlock=*/true,
+                                  /*addElseBlock=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    startIn(when.thenBlock());
+    ahead(arith::AddIOp::create(builder, location, rest, rows->turns), rows->isFirst);
+    finish(when.thenBlock(), {});
+  }
+
   void makeLoop() {
     SmallVector<Value> inits{number(0)};
     llvm::append_range(inits, loop.getInitArgs());
@@ -270,8 +345,7 @@ private:
                                          pointers.back(), stream.size(), stream.stride);
       turns = arith::MinUIOp::create(builder, location, turns, last);
       if (tables.lookup<rmem::SectionOp>(stream.section.getAttr()).getAhead())
-        rmem::AheadOp::create(builder, stream.location(), stream.section.getValue(), pointers.back(), rest, start,
-                              stream.size(), stream.stride);
+        sendAhead(stream, pointers.back(), rest, start);
     }
     Value held = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
     for (auto [stream, pointer] : llvm::zip(streams, pointers)) {

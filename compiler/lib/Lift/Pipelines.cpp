@@ -33,6 +33,8 @@ void structure(mlir::OpPassManager &manager) {
   manager.addPass(createLift());
   addTidying(manager);
   manager.addPass(createCountLoops());
+  // How often loops turn may be a constant now.
+  addTidying(manager);
 }
 
 void unstructure(mlir::OpPassManager &manager) {
