@@ -1,8 +1,12 @@
 #include "Farside/Tensors/Tensors.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Pass/Pass.h"
@@ -28,7 +32,7 @@ constexpr llvm::StringLiteral steps[] = {
     "one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map "
     "buffer-alignment=0}, drop-equivalent-buffer-results, "
     "buffer-results-to-out-params{add-result-attr=1 hoist-static-allocs=1 modify-public-functions=1}, "
-    "farside-tensor-results, buffer-deallocation-pipeline, func.func(optimize-allocation-liveness), "
+    "farside-tensor-results, farside-free-buffers, "
     "convert-bufferization-to-memref, farside-plain-buffers",
     // Operations become loops.
     "func.func(linalg-generalize-named-ops), farside-order-loops, func.func(convert-linalg-to-loops), "

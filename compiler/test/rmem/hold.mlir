@@ -172,3 +172,34 @@ llvm.func @fields(%array: !llvm.ptr, %count: i64) {
 ^end:
   llvm.return
 }
+
+// What comes behind a row is sent for, too: 16 rows of 1536 numbers. Each is come to four times, and sent for at the first.
+// CHECK-LABEL: llvm.func @rows
+// CHECK: scf.for unsigned %[[ROW:.*]] =
+// CHECK: scf.for unsigned %[[AGAIN:.*]] =
+// CHECK: scf.while
+// CHECK-DAG: %[[NEW:.*]] = arith.cmpi eq, %[[AGAIN]], %
+// CHECK-DAG: %[[FIRST:.*]] = arith.cmpi eq, %[[ROW]], %
+// CHECK-DAG: %[[TRULY:.*]] = arith.andi %{{.*}}, %[[NEW]]
+// CHECK-DAG: %[[START:.*]] = arith.andi %{{.*}}, %[[FIRST]]
+// CHECK: scf.if %[[TRULY]]
+// CHECK: %[[TURNS:.*]] = arith.addi
+// CHECK: rmem.ahead @numbers, %{{.*}}, %[[TURNS]] start %[[START]]
+llvm.func @rows(%array: !llvm.ptr, %value: i64) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %four = arith.constant 4 : i64
+  %count = arith.constant 16 : i64
+  %length = arith.constant 1536 : i64
+  scf.for unsigned %row = %zero to %count step %one : i64 {
+    scf.for unsigned %again = %zero to %four step %one : i64 {
+      scf.for unsigned %i = %zero to %length step %one : i64 {
+        %before = llvm.mul %row, %length overflow<nsw, nuw> : i64
+        %index = llvm.add %before, %i overflow<nsw, nuw> : i64
+        %at = llvm.getelementptr inbounds|nuw %array[%index] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+        rmem.store @numbers, %value, %at align 8 : i64
+      }
+    }
+  }
+  llvm.return
+}

@@ -36,6 +36,15 @@ def OrderLoops : Pass<"farside-order-loops", "mlir::ModuleOp"> {
   let statistics = [Statistic<"reordered", "operations-reordered", "Operations whose loops are in another order now">];
 }
 
+def FreeBuffers : Pass<"farside-free-buffers", "mlir::ModuleOp"> {
+  let summary = "Free buffers when they are not needed any more";
+  let description = [{
+    A program that frees some itself is left to do so.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::bufferization::BufferizationDialect",
+                           "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
+}
+
 def PlainBuffers : Pass<"farside-plain-buffers", "mlir::ModuleOp"> {
   let summary = "Allocate as malloc does, and copy by loops what does not lie together";
   let description = [{

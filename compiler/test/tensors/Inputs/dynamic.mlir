@@ -1,0 +1,3 @@
+func.func @dynamic(%x: tensor<?xf32>) {
+  return
+}
