@@ -92,10 +92,12 @@ CALL void *farside_rt_realloc(struct farside_section *section, void *pointer, si
 }
 
 SLOW void farside_rt_read_parts(const struct farside_section *section, const void *pointer, size_t size, void *into) {
+    PROFILE_RANGE(pointer, size, 0);
     farside_read(section, into, number(pointer), size);
 }
 
 SLOW void farside_rt_write_parts(const struct farside_section *section, void *pointer, size_t size, const void *from) {
+    PROFILE_RANGE(pointer, size, 1);
     farside_write(section, number(pointer), from, size);
 }
 
@@ -151,11 +153,11 @@ AT(full, section->full)
 #define READ(structure)                                                                                                \
     PART const void *farside_rt_read_##structure(const struct farside_section *section, const void *pointer,           \
                                                  size_t size, int whole, void *copy) {                                 \
-        PROFILE_LOOKUP(pointer, size, 0);                                                                              \
         if (__builtin_expect(section->shared || (!whole && farside_is_split(section, number(pointer), size)), 0)) {    \
             farside_rt_read_parts(section, pointer, size, copy);                                                       \
             return copy;                                                                                               \
         }                                                                                                              \
+        PROFILE_LOOKUP(pointer, size, 0, section->shift);                                                              \
         return at_##structure(section, pointer);                                                                       \
     }
 
@@ -164,9 +166,9 @@ AT(full, section->full)
     PART void *farside_rt_write_##structure(const struct farside_section *section, void *pointer, size_t size,         \
                                             int whole, void *copy) {                                                   \
         void *address;                                                                                                 \
-        PROFILE_LOOKUP(pointer, size, 1);                                                                              \
         if (__builtin_expect(section->shared || (!whole && farside_is_split(section, number(pointer), size)), 0))      \
             return copy;                                                                                               \
+        PROFILE_LOOKUP(pointer, size, 1, section->shift);                                                              \
         address = at_##structure(section, pointer);                                                                    \
         farside_note_written(section, address, size);                                                                  \
         return address;                                                                                                \
@@ -214,11 +216,11 @@ PART void mark_known(const struct farside_section *section, int64_t slot, void *
 PART const void *farside_rt_read_known(const struct farside_section *section, const void *pointer, size_t size,
                                        int whole, void *copy, uint32_t shift, uint32_t ways, int exact) {
     int64_t slot;
-    PROFILE_LOOKUP(pointer, size, 0);
     if (__builtin_expect(section->shared || (!whole && is_split_known(number(pointer), size, shift)), 0)) {
         farside_rt_read_parts(section, pointer, size, copy);
         return copy;
     }
+    PROFILE_LOOKUP(pointer, size, 0, shift);
     slot = slot_known(section, number(pointer), shift, ways, exact);
     if (__builtin_expect(slot < 0, 0)) return farside_rt_miss(section, pointer);
     return in_slot_known(section, slot, number(pointer), shift);
@@ -228,8 +230,8 @@ PART void *farside_rt_write_known(const struct farside_section *section, void *p
                                   void *copy, uint32_t shift, uint32_t ways, int exact, int blocks) {
     int64_t slot;
     void *address;
-    PROFILE_LOOKUP(pointer, size, 1);
     if (__builtin_expect(section->shared || (!whole && is_split_known(number(pointer), size, shift)), 0)) return copy;
+    PROFILE_LOOKUP(pointer, size, 1, shift);
     slot = slot_known(section, number(pointer), shift, ways, exact);
     if (__builtin_expect(slot < 0, 0)) return farside_rt_miss_mut(section, pointer, size);
     address = in_slot_known(section, slot, number(pointer), shift);
@@ -268,7 +270,7 @@ PART void *farside_rt_here_known(const struct farside_section *section, void *po
     void *address;
     if (__builtin_expect(slot < 0, 0)) return number(pointer) >> FARSIDE_ID_SHIFT_ ? 0 : pointer;
     if (__builtin_expect(section->shared || is_split_known(number(pointer), size, shift), 0)) return 0;
-    PROFILE_LOOKUP(pointer, size, written);
+    PROFILE_LOOKUP(pointer, size, written, shift);
     address = in_slot_known(section, slot, number(pointer), shift);
     if (written) mark_known(section, slot, address, size, blocks);
     return address;
@@ -283,7 +285,7 @@ PART void *farside_rt_here_known(const struct farside_section *section, void *po
         if (section->shared || farside_is_split(section, number(pointer), size)) return 0;                             \
         slot = farside_slot_##structure##_(section, farside_line_(section, number(pointer)));                          \
         if (slot < 0) return 0;                                                                                        \
-        PROFILE_LOOKUP(pointer, size, written);                                                                        \
+        PROFILE_LOOKUP(pointer, size, written, section->shift);                                                        \
         address = farside_in_slot_(section, slot, number(pointer));                                                    \
         if (written) farside_note_written(section, address, size);                                                     \
         return address;                                                                                                \
@@ -353,7 +355,7 @@ CALL void *farside_rt_hold(const struct farside_section *section, void *pointer,
     unsigned char *address;
     if (!turns) return 0;
     if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return pointer;
-    PROFILE_HELD(pointer, size, stride, turns, written);
+    PROFILE_HELD(pointer, size, stride, turns, written, section->shift);
     address = (unsigned char *)farside_pin(section, number(pointer));
     if (address && written) {
         const int64_t way = stride * (int64_t)(turns - 1);

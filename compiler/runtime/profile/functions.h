@@ -9,11 +9,6 @@
 #define FIRST_CALLS 4096u
 #define ONE_OF_CALLS 256u
 
-static void choose_row(struct thread *thread) {
-    const uint32_t function = thread->depth ? thread->frames[thread->depth - 1].function : thread->functions;
-    thread->row = thread->rows + (size_t)function * MOST_SECTIONS;
-}
-
 /* Ends all calls from a place on. A signal handler that comes between has places behind those that are still there. */
 static inline void close_from(struct thread *thread, int32_t depth, uint64_t now) {
     while (thread->depth > depth) {
@@ -27,7 +22,6 @@ static inline void close_from(struct thread *thread, int32_t depth, uint64_t now
         if (!--activity->active) activity->total += time;
         if (thread->depth) thread->frames[thread->depth - 1].inner += time;
     }
-    choose_row(thread);
 }
 
 SLOW void farside_profile_close_(struct thread *thread, int32_t depth, uint64_t now) { close_from(thread, depth, now); }
@@ -62,7 +56,7 @@ FAST int32_t farside_profile_enter_(const struct function *function) {
     frame->function = number;
     frame->inner = 0;
     activity->active++;
-    thread->row = thread->rows + (size_t)number * MOST_SECTIONS;
+    farside_profile_row_ = thread->rows + (size_t)number * MOST_SECTIONS;
     frame->start = ticks();
     return depth;
 }
@@ -71,7 +65,10 @@ FAST int32_t farside_profile_enter_(const struct function *function) {
 FAST void farside_profile_leave_(int32_t depth) {
     const uint64_t now = ticks();
     struct thread *thread = farside_profile_self_;
-    if (thread && depth < thread->depth) close_from(thread, depth, now);
+    if (thread && depth < thread->depth) {
+        close_from(thread, depth, now);
+        choose_row(thread);
+    }
 }
 
 PART int32_t farside_profile_enter(const struct function *function) {

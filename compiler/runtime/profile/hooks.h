@@ -21,40 +21,81 @@
 struct farside_section;
 struct farside_section_options;
 
+/* As in farside/section.h. */
+#ifndef FARSIDE_ID_SHIFT_
+#define FARSIDE_ID_SHIFT_ 56
+#endif
+
+/* What a function looked up in a section, in one thread. */
+struct farside_profile_lookups_ {
+    uint64_t lookups, misses, miss_ticks;
+};
+
 /* Whether the program is profiled in this run. */
 extern PROFILE_HIDDEN_ int farside_profile_on_;
 PROFILE_HIDDEN_ void farside_profile_opened_(const struct farside_section *section,
                                              const struct farside_section_options *how);
 PROFILE_CALL_ void farside_profile_lookup_(uint64_t pointer, size_t size, int written);
+/* Of the function that runs, for each section by its number. Null unless the thread is profiled. */
+extern PROFILE_HIDDEN_ __thread struct farside_profile_lookups_ *farside_profile_row_;
+/* Units of which the hash is no more are traced. */
+extern PROFILE_HIDDEN_ uint64_t farside_profile_most_hash_;
 PROFILE_HIDDEN_ void farside_profile_range_(uint64_t pointer, size_t size, int written);
 
-#define PROFILED_(pointer) __builtin_expect(farside_profile_on_ && (uint64_t)(uintptr_t)(pointer) >> FARSIDE_ID_SHIFT_, 0)
+/* Lookups are traced by units of at least a page, so that what is near is traced together. */
+static inline __attribute__((always_inline)) uint32_t farside_profile_unit_shift_(uint32_t shift) {
+    return shift > 12 ? shift : 12;
+}
+
+/* Whether a unit is one of those that are traced. */
+static inline __attribute__((always_inline)) int farside_profile_is_traced_(uint64_t unit) {
+    uint64_t hash = unit * 0x9e3779b97f4a7c15u + 0x632be59bd9b4e019u;
+    hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93u;
+    return hash <= farside_profile_most_hash_;
+}
+
+/* The number of the section is above it. */
+#define FARSIDE_PROFILE_OFFSET_ (((uint64_t)1 << FARSIDE_ID_SHIFT_) - 1)
+
+/* Bytes of one line. Most of what is looked up is not traced, and only counted. */
+static inline __attribute__((always_inline)) void farside_profile_count_(uint64_t pointer, size_t size, int written,
+                                                                         uint32_t shift) {
+    const uint32_t unit_shift = farside_profile_unit_shift_(shift);
+    struct farside_profile_lookups_ *row = farside_profile_row_;
+    if (!row) return;
+    row[pointer >> FARSIDE_ID_SHIFT_].lookups++;
+    if (__builtin_expect(farside_profile_is_traced_((pointer & FARSIDE_PROFILE_OFFSET_) >> unit_shift), 0))
+        farside_profile_lookup_(pointer, size, written);
+}
+
+#define PROFILE_IS_FAR_(pointer) ((uint64_t)(uintptr_t)(pointer) >> FARSIDE_ID_SHIFT_)
 
 #define PROFILE_OPENED(section, how) farside_profile_opened_(section, how)
-/* One lookup of so many bytes, which may be more than one access needs. */
-#define PROFILE_LOOKUP(pointer, size, written)                                                                         \
+/* One lookup of so many bytes of one line. */
+#define PROFILE_LOOKUP(pointer, size, written, shift)                                                                  \
     do {                                                                                                               \
-        if (PROFILED_(pointer)) farside_profile_lookup_((uint64_t)(uintptr_t)(pointer), size, written);                \
+        if (PROFILE_IS_FAR_(pointer)) farside_profile_count_((uint64_t)(uintptr_t)(pointer), size, written, shift);    \
     } while (0)
 /* Bytes that are looked up line by line. */
 #define PROFILE_RANGE(pointer, size, written)                                                                          \
     do {                                                                                                               \
-        if (PROFILED_(pointer)) farside_profile_range_((uint64_t)(uintptr_t)(pointer), size, written);                 \
+        if (farside_profile_on_ && PROFILE_IS_FAR_(pointer))                                                           \
+            farside_profile_range_((uint64_t)(uintptr_t)(pointer), size, written);                                     \
     } while (0)
 /* What so many turns of a loop use of one line: it is looked up once. */
-#define PROFILE_HELD(pointer, size, stride, turns, written)                                                            \
+#define PROFILE_HELD(pointer, size, stride, turns, written, shift)                                                     \
     do {                                                                                                               \
         const int64_t way_ = (stride) * (int64_t)((turns) - 1);                                                        \
         PROFILE_LOOKUP((uint64_t)(uintptr_t)(pointer) + (uint64_t)(way_ < 0 ? way_ : 0),                               \
-                       (size) + (uint64_t)(way_ < 0 ? -way_ : way_), written);                                         \
+                       (size) + (uint64_t)(way_ < 0 ? -way_ : way_), written, shift);                                  \
     } while (0)
 
 #else
 
 #define PROFILE_OPENED(section, how) ((void)0)
-#define PROFILE_LOOKUP(pointer, size, written) ((void)0)
+#define PROFILE_LOOKUP(pointer, size, written, shift) ((void)0)
 #define PROFILE_RANGE(pointer, size, written) ((void)0)
-#define PROFILE_HELD(pointer, size, stride, turns, written) ((void)0)
+#define PROFILE_HELD(pointer, size, stride, turns, written, shift) ((void)0)
 
 #endif
 

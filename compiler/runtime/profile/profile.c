@@ -10,6 +10,8 @@
 #undef farside_section_miss_
 #undef farside_section_pin_
 
+typedef struct farside_profile_lookups_ lookups;
+
 #include "state.h"
 
 #include <elf.h>
@@ -38,7 +40,9 @@
 
 HIDDEN int farside_profile_on_;
 HIDDEN struct state farside_profile_state_;
+HIDDEN uint64_t farside_profile_most_hash_;
 HIDDEN __thread struct thread *farside_profile_self_;
+HIDDEN __thread struct farside_profile_lookups_ *farside_profile_row_;
 
 #define state farside_profile_state_
 

@@ -27,12 +27,12 @@ static void write_comma(FILE *file, int *first) {
 }
 
 /* What all threads did, in one of a function's places in their tables. */
-static struct lookups sum_of_lookups(uint64_t row, uint32_t id) {
-    struct lookups sum = {0, 0, 0};
+static lookups sum_of_lookups(uint64_t row, uint32_t id) {
+    lookups sum = {0, 0, 0};
     const struct thread *thread;
     for (thread = state.threads; thread; thread = thread->next)
         if (row <= thread->functions) {
-            const struct lookups *each = &thread->rows[row * MOST_SECTIONS + id];
+            const lookups *each = &thread->rows[row * MOST_SECTIONS + id];
             sum.lookups += each->lookups;
             sum.misses += each->misses;
             sum.miss_ticks += each->miss_ticks;
@@ -40,7 +40,7 @@ static struct lookups sum_of_lookups(uint64_t row, uint32_t id) {
     return sum;
 }
 
-static void write_lookups(FILE *file, const struct lookups *sum, double tick) {
+static void write_lookups(FILE *file, const lookups *sum, double tick) {
     fprintf(file, "\"lookups\":%llu,\"misses\":%llu,\"miss_seconds\":%.9f", (unsigned long long)sum->lookups,
             (unsigned long long)sum->misses, (double)sum->miss_ticks * tick);
 }
@@ -66,7 +66,7 @@ static void write_function(FILE *file, const struct function *function, double t
     fprintf(file, ",\"calls\":%llu,\"seconds\":%.9f,\"own_seconds\":%.9f,\"sections\":[", (unsigned long long)sum.calls,
             (double)sum.total * tick, (double)sum.own * tick);
     for (i = 0; i < state.section_count; i++) {
-        const struct lookups lookups = sum_of_lookups(function->number, state.sections[i].section->id);
+        const lookups lookups = sum_of_lookups(function->number, state.sections[i].section->id);
         if (!lookups.lookups && !lookups.misses) continue;
         fputs(first_section ? "{\"section\":" : ",{\"section\":", file);
         first_section = 0;
@@ -94,10 +94,10 @@ static void write_site(FILE *file, const struct site *site, double tick, int *fi
 
 static void write_section(FILE *file, const struct section *section, double tick, int *first) {
     const uint32_t id = section->section->id;
-    struct lookups sum = {0, 0, 0};
+    lookups sum = {0, 0, 0};
     uint64_t row;
     for (row = 0; id && row <= state.function_count; row++) {
-        const struct lookups each = sum_of_lookups(row, id);
+        const lookups each = sum_of_lookups(row, id);
         sum.lookups += each.lookups;
         sum.misses += each.misses;
         sum.miss_ticks += each.miss_ticks;

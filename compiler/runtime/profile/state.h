@@ -49,11 +49,6 @@ struct activity {
     uint32_t active;
 };
 
-/* What a function looked up in a section, in one thread. */
-struct lookups {
-    uint64_t lookups, misses, miss_ticks;
-};
-
 /* A call of a function that is timed. `inner`: of that, those of others. */
 struct frame {
     uint64_t start, inner;
@@ -67,9 +62,7 @@ struct thread {
     int32_t depth;
     struct activity *activities;
     /* Of each function, and of what is called by none of them, for each section. */
-    struct lookups *rows;
-    /* Those of the function that runs. */
-    struct lookups *row;
+    lookups *rows;
     struct frame *frames;
     uint64_t *records;
     uint32_t used, since_time;
@@ -105,8 +98,8 @@ struct state {
     struct section sections[MOST_SECTIONS];
     uint32_t section_count;
     uint8_t place_of[MOST_SECTIONS], unit_shift_of[MOST_SECTIONS];
-    /* The trace: what units it has, bytes of it that are written or were to be, and how many may be. */
-    uint64_t most_hash, rate, written, most;
+    /* The trace: of how many units it has one, bytes of it that are written or were to be, and how many may be. */
+    uint64_t rate, written, most;
     int cut, trace_error;
     char path[LONGEST_PATH], trace[LONGEST_PATH + 32];
 };

@@ -42,11 +42,3 @@ static void trace(struct thread *thread, uint32_t place, uint64_t offset, uint64
     if (thread->used + 2 > MOST_RECORDS) farside_profile_flush_(thread);
     errno = saved;
 }
-
-/* Whether a unit is one of those that the trace has. */
-static int is_traced(uint64_t unit) {
-    uint64_t z = unit + 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (z ^ z >> 31) <= state.most_hash;
-}
