@@ -405,6 +405,14 @@ extern int farside_region(const void *address, size_t size, const char *replacem
     (farside_region ? farside_region((const void *)(address), size, replacement) : 0)
 
 /*
+ * size_t farside_local_limit(void): the bytes of the program's far memory that may be resident at the moment; 0 if it does not
+ * run under Farside. A limit that is a percentage grows with the program.
+ */
+extern size_t farside_local_limit(void) FARSIDE_WEAK;
+
+#define farside_local_limit() (farside_local_limit ? farside_local_limit() : (size_t)0)
+
+/*
  * int farside_tag(const void *address, size_t size): the words that lie in this range as a whole hold
  * pointers, which may be followed when their page is fetched.
  * int farside_untag(const void *address, size_t size): they hold none.

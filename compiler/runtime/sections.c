@@ -18,12 +18,41 @@ const struct farside_section farside_rt_plain = {
     farside_no_tags_, farside_no_states_, 0, 0, 0, (farside_ptr)0xff << FARSIDE_ID_SHIFT_, 0, 1, 1, 0, 0, 6, 6, 0, 0, 0, 0, 0,
 };
 
-/* Opens a section unless another unit of the program did. It is shared if one of them needs that. */
-CALL void farside_rt_open(struct farside_section *section, const struct farside_section_options *how) {
+/* What a section has where at least so much memory is local. */
+struct farside_rt_capacity {
+    uint64_t local, capacity;
+};
+
+extern size_t farside_local_limit(void) __attribute__((weak));
+
+/*
+ * The capacity for the limit that the program has at its start: the last of the table, which is in order, that is for no
+ * more. Code is for a number of sets that is no power of two, unless it is one.
+ */
+static size_t capacity_of(const struct farside_section_options *how, const struct farside_rt_capacity *table,
+                          uint64_t count) {
+    const size_t local = farside_local_limit ? farside_local_limit() : 0;
+    const size_t set = how->line * (how->ways ? how->ways : 1);
+    size_t capacity = how->capacity, sets;
+    for (; count && table->local <= local; --count, ++table) capacity = table->capacity;
+    sets = capacity / set;
+    return sets > 1 && !(sets & (sets - 1)) ? capacity - set : capacity;
+}
+
+/*
+ * Opens a section unless another unit of the program did. It is shared if one of them needs that. There may be a table of
+ * capacities.
+ */
+CALL void farside_rt_open(struct farside_section *section, const struct farside_section_options *how,
+                          const struct farside_rt_capacity *table, uint64_t count) {
     const uint32_t shared = section->shared | (how->shared != 0);
-    if (!section->id) farside_section_open(section, how);
+    if (!section->id) {
+        struct farside_section_options chosen = *how;
+        if (count) chosen.capacity = capacity_of(how, table, count);
+        farside_section_open(section, &chosen);
+        PROFILE_OPENED(section, &chosen);
+    }
     section->shared = shared;
-    PROFILE_OPENED(section, how);
 }
 
 static void *number_at(uint64_t pointer) { return (void *)(uintptr_t)pointer; }

@@ -44,6 +44,15 @@ bool runPasses(mlir::ModuleOp program, StringRef passes, Trouble &trouble) {
   return true;
 }
 
+/// What is known of a section's capacity. If it is only known at the start, code is for a number of sets that is no power of
+/// two, and farside_rt_open() sees to it that there is none.
+uint64_t capacityOf(const SectionSpec &section) {
+  uint64_t least = section.leastCapacity(), set = section.line * std::max(section.ways, 1u);
+  if (section.capacities.empty() || !isPowerOf2_64(least / set))
+    return least;
+  return least / set > 2 ? least - set : 3 * set;
+}
+
 Function *functionOf(const Numbers &numbers, unsigned number) {
   const Instruction *instruction = numbers.instruction(number);
   return instruction ? const_cast<Function *>(instruction->getFunction()) : nullptr;
@@ -121,7 +130,7 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
   auto builder = mlir::OpBuilder::atBlockBegin(program.getBody());
   auto symbol = [](const SectionSpec &section) { return symbolPrefix.str() + section.name; };
   for (const SectionSpec &section : conversion->file.sections)
-    rmem::SectionOp::create(builder, program.getLoc(), symbol(section), section.capacity, section.line, section.ways,
+    rmem::SectionOp::create(builder, program.getLoc(), symbol(section), capacityOf(section), section.line, section.ways,
                             section.ahead);
   auto mark = [&](mlir::Operation *op, StringRef attribute, std::optional<unsigned> section) {
     if (section)

@@ -33,6 +33,18 @@ Constant *optionsOf(Module &module, const SectionSpec &section, bool shared) {
   return new GlobalVariable(module, how->getType(), true, GlobalValue::PrivateLinkage, how);
 }
 
+/// Pairs of `struct farside_rt_capacity`.
+Constant *capacitiesOf(Module &module, const SectionSpec &section) {
+  IRBuilder<> builder(module.getContext());
+  SmallVector<uint64_t> numbers;
+  for (auto [local, capacity] : section.capacities)
+    numbers.append({local, capacity});
+  if (numbers.empty())
+    return ConstantPointerNull::get(builder.getPtrTy());
+  Constant *table = ConstantDataArray::get(module.getContext(), numbers);
+  return new GlobalVariable(module, table->getType(), true, GlobalValue::PrivateLinkage, table);
+}
+
 /// Other units of the program may have the same section.
 void define(Module &module, GlobalVariable &declared, Constant *plain, Function *opening, const SectionSpec &section,
             bool shared) {
@@ -43,8 +55,11 @@ void define(Module &module, GlobalVariable &declared, Constant *plain, Function 
   declared.replaceAllUsesWith(defined);
   declared.eraseFromParent();
   IRBuilder<> builder(opening->getEntryBlock().getTerminator());
-  auto *type = FunctionType::get(builder.getVoidTy(), {builder.getPtrTy(), builder.getPtrTy()}, false);
-  builder.CreateCall(module.getOrInsertFunction(openSection, type), {defined, optionsOf(module, section, shared)});
+  Type *pointer = builder.getPtrTy();
+  auto *type = FunctionType::get(builder.getVoidTy(), {pointer, pointer, pointer, builder.getInt64Ty()}, false);
+  builder.CreateCall(module.getOrInsertFunction(openSection, type),
+                     {defined, optionsOf(module, section, shared), capacitiesOf(module, section),
+                      builder.getInt64(section.capacities.size())});
 }
 
 /// Sections are opened before the program starts, and are what they are from then on: what is looked up in them does not

@@ -131,7 +131,7 @@ private:
     });
     if (!plain || section.name.size() > longestName)
       complain(node, "the name of a section has up to 40 letters, digits, '_' and '-'");
-    allow(*table, {"capacity", "line", "structure", "ahead", "sites"});
+    allow(*table, {"capacity", "capacities", "line", "structure", "ahead", "sites"});
     size_t before = file.errors.size();
     auto *capacity = need(*table, "capacity"), *line = need(*table, "line"), *sites = need(*table, "sites");
     if (capacity)
@@ -142,10 +142,12 @@ private:
       readStructure(*structure, section);
     if (file.errors.size() == before)
       checkShape(*capacity, *line, section);
+    if (auto *capacities = table->get("capacities"))
+      readCapacities(*capacities, section);
     if (auto *ahead = table->get("ahead"))
       section.ahead = number(*ahead, "ahead", 0, mostAhead).value_or(0);
     else if (file.errors.size() == before)
-      section.ahead = std::min(usualAhead, section.capacity / section.line / 4);
+      section.ahead = std::min(usualAhead, section.leastCapacity() / section.line / 4);
     if (sites)
       readSites(*sites, section);
     file.sections.push_back(std::move(section));
@@ -170,6 +172,28 @@ private:
       complain(capacity, "a capacity of more than 64T");
     else if (section.capacity / section.line > mostSlots)
       complain(capacity, "a capacity that makes more than " + std::to_string(mostSlots) + " lines");
+  }
+
+  void readCapacities(const toml::node &node, SectionSpec &section) {
+    auto *array = node.as_array();
+    if (!array || array->empty())
+      return complain(node, "'capacities' is a list: [{ local = \"1G\", capacity = \"600M\" }]");
+    for (const toml::node &each : *array) {
+      auto *table = each.as_table();
+      if (!table)
+        return complain(each, "what is in 'capacities' is a table: { local = \"1G\", capacity = \"600M\" }");
+      allow(*table, {"local", "capacity"});
+      size_t before = file.errors.size();
+      auto *local = need(*table, "local"), *capacity = need(*table, "capacity");
+      uint64_t from = local ? bytes(*local, "local").value_or(0) : 0;
+      SectionSpec other = section;
+      other.capacity = capacity ? bytes(*capacity, "capacity").value_or(0) : 0;
+      if (file.errors.size() != before)
+        continue;
+      checkShape(*capacity, *capacity, other);
+      section.capacities.emplace_back(from, other.capacity);
+    }
+    std::sort(section.capacities.begin(), section.capacities.end());
   }
 
   void readSites(const toml::node &node, SectionSpec &section) {
@@ -210,6 +234,13 @@ private:
 };
 
 } // namespace
+
+uint64_t SectionSpec::leastCapacity() const {
+  uint64_t least = capacity;
+  for (auto [local, other] : capacities)
+    least = std::min(least, other);
+  return least;
+}
 
 std::string SectionFile::show(const SectionFileError &error, const std::string &kind) const {
   std::string place = path;

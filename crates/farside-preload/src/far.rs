@@ -80,6 +80,13 @@ pub fn for_program() -> Option<&'static Pager> {
     if thread::in_runtime() { None } else { pager() }
 }
 
+/// Of the C interface: bytes of the program's far memory that may be resident now; 0 if it does not run under Farside.
+#[unsafe(no_mangle)]
+pub extern "C" fn farside_local_limit() -> usize {
+    let Some(service) = service() else { return 0 };
+    service.pager().counters().limit_bytes.load(Relaxed) as usize
+}
+
 /// Whether `addr` is far memory: of the C interface, for programs that want to know.
 #[unsafe(no_mangle)]
 pub extern "C" fn farside_is_far(addr: *const std::ffi::c_void) -> bool {

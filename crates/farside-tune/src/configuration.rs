@@ -27,6 +27,9 @@ pub struct Section {
     pub line: u64,
     /// Lines of a set: 1 is direct, 0 is all.
     pub ways: u32,
+    /// What it has instead, where at least so much memory is local: by the local memory, the least first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacities: Vec<(u64, u64)>,
     /// Lines that are sent for ahead; none: what the compiler usually takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead: Option<u32>,
@@ -63,6 +66,25 @@ impl Configuration {
         self.sections.iter().find(|it| it.name == name)
     }
 
+    /// One configuration for several amounts of local memory, with what is for each, the least first; none if they differ in more
+    /// than capacities.
+    pub fn merged(all: &[(u64, Self)]) -> Option<Self> {
+        let (_, first) = all.first()?;
+        let mut merged = first.clone();
+        for (local, other) in all {
+            let same = other.sections.len() == merged.sections.len();
+            for section in same.then_some(&mut merged.sections)? {
+                let there = other.section(&section.name)?;
+                let shape = |it: &Section| (it.sites.clone(), it.line, it.ways, it.ahead);
+                if shape(there) != shape(section) {
+                    return None;
+                }
+                section.capacities.push((*local, there.capacity));
+            }
+        }
+        Some(merged)
+    }
+
     /// The section file, with `note` as a comment before it.
     pub fn to_toml(&self, note: &str) -> String {
         let mut text = String::new();
@@ -78,6 +100,13 @@ impl Configuration {
                 "\n[section.{}]\ncapacity = {}\nline = {}\nstructure = {structure}\n",
                 section.name, section.capacity, section.line
             );
+            if section.capacities.len() > 1 {
+                text.push_str("capacities = [\n");
+                for (local, capacity) in &section.capacities {
+                    let _ = writeln!(text, "    {{ local = {local}, capacity = {capacity} }},");
+                }
+                text.push_str("]\n");
+            }
             if let Some(ahead) = section.ahead {
                 let _ = writeln!(text, "ahead = {ahead}");
             }
@@ -129,6 +158,7 @@ mod tests {
             capacity: 65536,
             line: 128,
             ways: 0,
+            capacities: Vec::new(),
             ahead: Some(0),
         };
         let all = Configuration { sections: vec![section] };
@@ -142,5 +172,31 @@ mod tests {
         assert_eq!(section["sites"].as_array().map(Vec::len), Some(2));
         assert_eq!(section["sites"][1]["file"].as_str(), Some("a \"b\".c"));
         assert!(section["sites"][0].get("column").is_none());
+    }
+
+    #[test]
+    fn what_differs_in_capacities_only_is_one_configuration() {
+        let of = |capacity, line| {
+            let (name, sites) = ("s".to_owned(), Vec::new());
+            let section = Section {
+                name,
+                sites,
+                capacity,
+                line,
+                ways: 2,
+                capacities: Vec::new(),
+                ahead: None,
+            };
+            Configuration { sections: vec![section] }
+        };
+        let all = [(10 << 20, of(1 << 20, 128)), (20 << 20, of(15 << 20, 128))];
+        let merged = Configuration::merged(&all).unwrap();
+        assert_eq!(merged.sections[0].capacities, [(10 << 20, 1 << 20), (20 << 20, 15 << 20)]);
+        let table: toml::Table = merged.to_toml("").parse().unwrap();
+        let capacities = table["section"]["s"]["capacities"].as_array().unwrap();
+        assert_eq!(capacities[1]["capacity"].as_integer(), Some(15 << 20));
+        assert_eq!(Configuration::merged(&[(1, of(1, 128)), (2, of(1, 64))]), None);
+        assert_eq!(Configuration::merged(&[(1, of(1, 128)), (2, Configuration::default())]), None);
+        assert_eq!(Configuration::merged(&[]), None);
     }
 }

@@ -61,15 +61,18 @@ fn structure(at_once: u32) -> u32 {
 
 /// For each capacity from a few lines to all that is used, the best line and structure by a trace; the smallest first.
 ///
-/// Capacities are tenths of what is used, and halvings of the smallest of these; none is above `most`.
+/// Capacities are tenths of what is used, and halvings of the smallest of these; none is above `most`. With `only` this line
+/// and structure are looked at.
 pub fn layouts(
     sampled: &Sampled,
     pattern: Pattern,
     network: &Network,
     calibration: Calibration,
     most: u64,
+    only: Option<(u64, u32)>,
 ) -> Vec<Layout> {
-    let shapes = shapes(sampled, pattern);
+    let fits = |(line, _): &(u64, u32)| *line <= sampled.largest_line();
+    let shapes = only.filter(fits).map_or_else(|| shapes(sampled, pattern), |only| vec![only]);
     let least = match pattern {
         Pattern::Stream { at_once, .. } => WINDOW * u64::from(at_once.max(1)),
         Pattern::Random { .. } => 2,
@@ -141,7 +144,7 @@ mod tests {
         }
         sampled.number();
         let pattern = Pattern::Random { granularity: 16, at_once: 2 };
-        let all = layouts(&sampled, pattern, &NETWORK, Calibration::default(), 512 << 10);
+        let all = layouts(&sampled, pattern, &NETWORK, Calibration::default(), 512 << 10, None);
         assert_eq!(all.last().map(|it| it.capacity), Some(512 << 10));
         assert!(all[0].line == 128, "{all:?}");
         assert!(all.is_sorted_by(|one, other| one.seconds >= other.seconds), "{all:?}");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace farside {
@@ -22,12 +23,17 @@ struct SectionSpec {
   std::string name;
   uint64_t capacity = 0;
   uint64_t line = 0;
+  /// What it has instead, where at least so much memory is local: by the local memory, the least first.
+  std::vector<std::pair<uint64_t, uint64_t>> capacities;
   /// Lines of a set, as in farside/section.h: 1 is direct, 0 is all.
   unsigned ways = 1;
   /// Lines that loops send for before they come to them.
   uint64_t ahead = 0;
   unsigned place = 0;
   std::vector<SiteName> sites;
+
+  /// The least that it may have, in bytes.
+  uint64_t leastCapacity() const;
 };
 
 /// What is wrong with a section file, and where; no line means the whole file.

@@ -103,7 +103,15 @@ fn section(
 ) -> Section {
     let sites: Vec<SitePlace> =
         proposal.sites.iter().map(|it| (&candidates.sites[*it]).into()).collect();
-    Section { name: proposal.name.clone(), sites, capacity, line, ways, ahead: None }
+    Section {
+        name: proposal.name.clone(),
+        sites,
+        capacity,
+        line,
+        ways,
+        capacities: Vec::new(),
+        ahead: None,
+    }
 }
 
 /// The accesses to each section of a profile.
@@ -145,6 +153,8 @@ pub struct Known<'a> {
     pub network: &'a Network,
     /// The room.
     pub room: Room,
+    /// Lines and structures that are not to change: those of sections by the same name.
+    pub shapes: Option<&'a Configuration>,
     /// Seconds that what stays in paged memory waits when all is paged.
     pub paged_seconds: f64,
 }
@@ -196,7 +206,9 @@ impl Known<'_> {
         let foreseen = sampled.simulate(line, Ways::of(measured.ways), measured.capacity);
         let calibration =
             Calibration::of((measured.misses, measured.miss_seconds), foreseen, line, self.network);
-        layouts(sampled, proposal.pattern, self.network, calibration, self.room.most())
+        let section = self.shapes.and_then(|shapes| shapes.section(&proposal.name));
+        let only = section.map(|it| (it.line, it.ways));
+        layouts(sampled, proposal.pattern, self.network, calibration, self.room.most(), only)
     }
 
     /// Paged memory as one more section: what waits in it falls with its size, as far as is known in a straight line.

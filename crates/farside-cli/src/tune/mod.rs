@@ -77,7 +77,8 @@ pub struct TuneArguments {
     /// Do not insist that it prints the same each time.
     #[arg(long)]
     any_output: bool,
-    /// Write the section file here; with several amounts of local memory, their sizes come before the end of the name.
+    /// Write the section file here. With several amounts of local memory the program takes the capacities for what it has when it
+    /// starts; if more than capacities would have to differ, there are several files, with sizes before the end of the name.
     #[arg(long, short, value_name = "FILE", default_value = "sections.toml")]
     output: PathBuf,
     /// Write a page with all that was tried.
@@ -222,6 +223,7 @@ impl Tuner<'_> {
             Journal::new(&arguments.build, arguments.run(), arguments.far(), footprint)
         });
         let mut fastest: Option<Built> = None;
+        let mut shapes: Option<Configuration> = None;
         for local in locals {
             let local = match local {
                 Local::Bytes(bytes) => *bytes,
@@ -247,6 +249,7 @@ impl Tuner<'_> {
                 network: self.network.clone(),
                 room,
                 effort: self.arguments.effort(),
+                shapes: shapes.clone(),
                 progress: &self.progress,
             };
             let mut steps = tuning.steps.len();
@@ -260,6 +263,18 @@ impl Tuner<'_> {
                 journal.save(state)
             })?;
             fastest = fastest.or(best);
+            shapes = shapes.or_else(|| Some(tuning.best).filter(|it| !it.sections.is_empty()));
+        }
+        if let Some(merged) = merged(&journal).filter(|_| journal.tunings.len() > 1) {
+            self.progress.say("builds the program with capacities for all amounts of local memory");
+            fastest = Some(self.builder.build(Variant { sections: &merged, profiled: false })?);
+            for tuning in &journal.tunings {
+                let failed =
+                    |broken: Broken| Failure::own(format!("with all capacities: {broken}"));
+                let built = fastest.as_ref().unwrap_or(&paged);
+                let ran = self.trials.run(built, tuning.local).map_err(failed)?;
+                self.trials.insist(&ran, &printed).map_err(failed)?;
+            }
         }
         self.builder.install(fastest.as_ref().unwrap_or(&paged))?;
         Ok(journal)
@@ -286,6 +301,13 @@ impl Tuner<'_> {
     }
 }
 
+/// One configuration for all amounts of local memory, if there can be one.
+fn merged(journal: &Journal) -> Option<Configuration> {
+    let mut all: Vec<_> = journal.tunings.iter().map(|it| (it.local, it.best.clone())).collect();
+    all.sort_by_key(|(local, _)| *local);
+    Configuration::merged(&all).filter(|it| !it.sections.is_empty())
+}
+
 /// Tells a person that waits what has been done; nothing in a pipe.
 fn say(line: &str) {
     if std::io::stderr().is_terminal() {
@@ -295,11 +317,17 @@ fn say(line: &str) {
 
 /// Writes section files and the page, and prints the result.
 fn show(arguments: &TuneArguments, journal: &Journal) -> Result<ExitCode, Failure> {
-    for tuning in &journal.tunings {
-        let (file, note) =
-            (arguments.section_file(tuning.local), report::statement(journal, tuning));
-        let note = format!("Found by farside tune for {}\n{note}", journal.run.join(" "));
-        build::write(&file, tuning.best.to_toml(&note).as_bytes())?;
+    let found = format!("Found by farside tune for {}", journal.run.join(" "));
+    let statements = journal.tunings.iter().map(|it| report::statement(journal, it));
+    let merged = merged(journal);
+    if let Some(merged) = &merged {
+        let note = std::iter::once(found).chain(statements).collect::<Vec<_>>().join("\n");
+        build::write(&arguments.output, merged.to_toml(&note).as_bytes())?;
+    } else {
+        for (tuning, statement) in journal.tunings.iter().zip(statements) {
+            let text = tuning.best.to_toml(&format!("{found}\n{statement}"));
+            build::write(&arguments.section_file(tuning.local), text.as_bytes())?;
+        }
     }
     if let Some(file) = &arguments.html {
         let page =

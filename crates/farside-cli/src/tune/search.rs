@@ -53,6 +53,8 @@ pub struct Search<'a> {
     pub room: Room,
     /// How far it goes.
     pub effort: Effort,
+    /// Lines and structures that are not to change, so that one program has capacities for several amounts of memory.
+    pub shapes: Option<Configuration>,
     /// Says what is being done.
     pub progress: &'a Progress,
 }
@@ -88,6 +90,7 @@ impl Search<'_> {
             let proposals = self.propose(&chosen, &suffered, &excluded);
             let next = match deciding {
                 true => self.decide(tuning, &proposals, &suffered)?,
+                false if self.shapes.is_some() => None,
                 false => variations(tuning).into_iter().next(),
             };
             let Some(mut step) = next else {
@@ -244,6 +247,7 @@ impl Search<'_> {
             accesses: &accesses,
             network: &self.network,
             room: self.room,
+            shapes: self.shapes.as_ref(),
             paged_seconds: suffered.waits.elsewhere(&sites_of(proposals)),
         };
         known.decide().map_err(fails)

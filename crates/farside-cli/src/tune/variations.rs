@@ -77,6 +77,7 @@ mod tests {
             capacity: 65536,
             line: 64,
             ways,
+            capacities: Vec::new(),
             ahead: None,
         };
         let best = Configuration { sections: vec![section("a", 0), section("b", 1)] };
