@@ -92,8 +92,8 @@ impl Builder {
             status.map_err(|error| Failure::own(format!("cannot run a shell: {error}")))?;
         let log = log.display();
         if !status.success() {
-            let last = last_line(&log.to_string());
-            return Err(Failure::own(format!("the build failed ({status}; see {log}){last}")));
+            let why = complaint(&log.to_string());
+            return Err(Failure::own(format!("the build failed ({status}; see {log}){why}")));
         }
         Built::copy_of(&self.program, self.built)
     }
@@ -104,10 +104,10 @@ impl Builder {
     }
 }
 
-/// The last line of a log, after a colon.
-fn last_line(log: &str) -> String {
+/// What a log says of an error, or its last line, after a colon.
+fn complaint(log: &str) -> String {
     let text = fs::read_to_string(log).unwrap_or_default();
-    let line = text.lines().rfind(|line| line.contains("error"));
+    let line = text.lines().find(|line| line.contains("error:"));
     line.or_else(|| text.lines().next_back()).map_or(String::new(), |line| format!(": {line}"))
 }
 

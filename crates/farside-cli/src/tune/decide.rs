@@ -68,7 +68,19 @@ pub fn first(
     };
     // What is paged keeps its share; streams get a window, others what is left by their bytes.
     let mut left = room.most().saturating_sub(share(outside));
-    let shapes: Vec<(u64, u32)> = proposals.iter().map(|it| usual(it.pattern, network)).collect();
+    let shape = |it: &Proposal| {
+        let (line, ways) = usual(it.pattern, network);
+        match it.pattern {
+            Pattern::Stream { at_once, .. } => {
+                // All windows together stay small.
+                let lines = WINDOW * u64::from(at_once.max(1)) * proposals.len() as u64;
+                let most = (room.most() / 8 / lines).max(1 << 10);
+                (line.min(1 << most.ilog2()), ways)
+            }
+            Pattern::Random { .. } => (line, ways),
+        }
+    };
+    let shapes: Vec<(u64, u32)> = proposals.iter().map(shape).collect();
     let window = |proposal: &Proposal, line: u64| match proposal.pattern {
         Pattern::Stream { at_once, .. } => {
             Some(whole(WINDOW * line * u64::from(at_once)).min(whole(proposal.bytes)))

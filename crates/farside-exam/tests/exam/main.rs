@@ -4,6 +4,7 @@ mod bad_days;
 mod balance;
 mod bench_compile;
 mod bench_pointers;
+mod bench_tune;
 mod gcc;
 mod git;
 mod heap;

@@ -30,6 +30,9 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_delimiter = ',', value_name = "PERCENT", default_values_t = [10, 20, 40, 80],
           value_parser = clap::value_parser!(u64).range(1..=100))]
     local: Vec<u64>,
+    /// Most configurations that tuning tries for each
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100))]
+    iterations: u32,
     /// The network that far memory is put behind, by its latency and bandwidth
     #[arg(long, value_name = "LATENCY,BANDWIDTH", default_value = "5us,25gbit")]
     network: Network,

@@ -26,9 +26,6 @@ const STEPS: [(&str, f64); 2] = [("network simplex", 4.0), ("GPT-2 forward pass"
 const LEAST: u64 = 45;
 const AT_LEAST: f64 = 1.1;
 
-/// Most configurations that tuning tries.
-const ITERATIONS: &str = "8";
-
 /// A program that was tuned.
 pub(super) struct Tuned {
     pub path: PathBuf,
@@ -130,7 +127,12 @@ impl Bench<'_> {
         let mut command = Command::new(&self.farside);
         command.current_dir(self.compilers.directory()).args(["tune", "--json", "--build", &build]);
         command.args(["--local", &(local & !4095).to_string(), "--far", &self.args.network.far()]);
-        command.args(["--iterations", ITERATIONS, "--state", &format!("{target}.state")]);
+        command.args([
+            "--iterations",
+            &self.args.iterations.to_string(),
+            "--state",
+            &format!("{target}.state"),
+        ]);
         command
             .args(["--output", &format!("{target}.toml")])
             .arg("--farside-cc")

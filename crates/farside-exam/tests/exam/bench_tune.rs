@@ -1,0 +1,48 @@
+//! `farside bench tune` at its smallest.
+
+use std::process::Command;
+
+use farside_exam::{farside, has_program, skipped};
+use serde_json::Value;
+
+#[test]
+fn the_table_of_tuned_programs_has_its_rows() {
+    let test = "the_table_of_tuned_programs_has_its_rows";
+    if !has_program(test, "clang-22", "clang-22") {
+        return;
+    }
+    let mut command = Command::new(farside());
+    command.args([
+        "bench",
+        "tune",
+        "--scale",
+        "small",
+        "--only",
+        "graph",
+        "--local",
+        "20",
+        "--iterations",
+        "1",
+    ]);
+    command.args(["--repetitions", "1", "--json"]).env("FARSIDE_BIN", farside());
+    let output = command.output().expect("farside starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if said.contains("no farside-cc") {
+        return skipped(test, "no farside-cc beside farside; build it: make compiler");
+    }
+    let rows: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|why| panic!("{why}: {said}"));
+    let rows = rows.as_array().expect("rows");
+    let row = |words: &str| {
+        let is_it = |row: &&Value| row["work"].as_str().is_some_and(|work| work.contains(words));
+        rows.iter().find(is_it).unwrap_or_else(|| panic!("no row {words}: {rows:#?}\n{said}"))
+    };
+    assert!(rows.iter().all(|row| row["ours"].is_f64()), "{rows:#?}\n{said}");
+    assert_eq!(row("steps until the best configuration")["unit"], "steps");
+    assert!(row("what is sent for ahead, beside")["partner"].is_f64());
+    // Without swap there is nothing to hold it against, which is said.
+    if !said.contains("20 % local: swap") {
+        assert_eq!(row("tuned, beside kernel swap")["goal"], "at least 1.2x faster");
+        assert_eq!(row("the best of these")["goal"], "at least 18x faster");
+    }
+}
