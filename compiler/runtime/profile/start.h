@@ -1,10 +1,16 @@
 /* How a profile begins, and what the compiler enters. */
 
-/* Only the program writes a profile, not the libraries that are compiled as it is. */
+/* Only the program writes a profile, not the libraries that are compiled as it is: whether this is in the program. */
 static int is_program(void) {
-    extern HIDDEN __attribute__((weak)) const char __ehdr_start[];
-    const Elf64_Ehdr *header = (const Elf64_Ehdr *)__ehdr_start;
-    return !header || (uint64_t)(uintptr_t)__ehdr_start + header->e_phoff == getauxval(AT_PHDR);
+    const Elf64_Phdr *parts = (const Elf64_Phdr *)getauxval(AT_PHDR), *part;
+    const Elf64_Phdr *end = parts ? parts + getauxval(AT_PHNUM) : 0;
+    const uint64_t here = (uint64_t)(uintptr_t)&state;
+    uint64_t moved = 0;
+    for (part = parts; part != end; part++)
+        if (part->p_type == PT_PHDR) moved = (uint64_t)(uintptr_t)parts - part->p_vaddr;
+    for (part = parts; part != end; part++)
+        if (part->p_type == PT_LOAD && here - moved - part->p_vaddr < part->p_memsz) return 1;
+    return !parts;
 }
 
 /* A number in the environment, or what is usual. */
