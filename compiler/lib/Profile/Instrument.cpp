@@ -28,7 +28,7 @@ constexpr StringLiteral runtimePrefix = "farside_rt_";
 
 bool isOfRuntime(const Function &function) { return function.getName().starts_with(runtimePrefix); }
 
-/// Whether it may be executed many times, or anything else may, in one call of a function.
+/// Whether it calls a function that is not the compiler's own: who knows how long that takes.
 bool isCallOfOther(const Instruction &instruction) {
   auto *call = dyn_cast<CallBase>(&instruction);
   if (!call || isa<IntrinsicInst>(call) || call->isInlineAsm())

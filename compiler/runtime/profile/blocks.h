@@ -84,7 +84,8 @@ SLOW void farside_profile_freed_(uint64_t address) {
 }
 
 PART void farside_profile_allocated(struct site *site, const void *block, uint64_t size) {
-    if (__builtin_expect(farside_profile_on_ && block, 0)) farside_profile_allocated_(site, (uint64_t)(uintptr_t)block, size);
+    if (__builtin_expect(farside_profile_on_ && block, 0))
+        farside_profile_allocated_(site, (uint64_t)(uintptr_t)block, size);
 }
 
 PART void farside_profile_freed(const void *block) {

@@ -54,7 +54,8 @@ static void unlock(void) { __atomic_store_n(&state.lock, 0, __ATOMIC_RELEASE); }
 
 /* Zeros, or null. */
 static void *memory(size_t size) {
-    const long found = syscall(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    const long found = syscall(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, how, -1, 0);
     return found == -1 ? 0 : (void *)found;
 }
 

@@ -1,5 +1,5 @@
 /*
- * All that a profile is made of. Units of a program that are compiled one by one each bring this code; it is the same,
+ * All that a profile is made of; what the compiler enters is laid out by lib/Profile/Tables.cpp, too. Units of a program that are compiled one by one each bring this code; it is the same,
  * and there is one state.
  */
 #ifndef FARSIDE_PROFILE_STATE_H
