@@ -3,8 +3,8 @@
  * there, so that one which ends also ends what was left by an exception or by longjmp().
  */
 
-/* A call that takes less than so many ticks is too short: to time it takes a good part of that. */
-#define SHORTEST 600u
+/* So many of the last calls tell how long one takes. */
+#define LAST_CALLS 16u
 /* Until so many calls have been timed nothing is said of how long they take; then of so many one is. */
 #define FIRST_CALLS 4096u
 #define ONE_OF_CALLS 256u
@@ -18,7 +18,7 @@ static inline void close_from(struct thread *thread, int32_t depth, uint64_t now
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         thread->depth--;
         activity->own += time - frame.inner;
-        activity->lately = activity->lately - activity->lately / 16 + time / 16;
+        activity->lately += time - activity->lately / LAST_CALLS;
         if (!--activity->active) activity->total += time;
         if (thread->depth) thread->frames[thread->depth - 1].inner += time;
     }
@@ -49,7 +49,7 @@ FAST int32_t farside_profile_enter_(const struct function *function) {
     depth = thread->depth;
     activity->calls++;
     if (depth == MOST_FRAMES || (depth && thread->frames[depth - 1].function == number)) return -1;
-    if (activity->lately < SHORTEST && activity->calls > FIRST_CALLS && activity->calls % ONE_OF_CALLS) return -1;
+    if (activity->lately < state.shortest && activity->calls > FIRST_CALLS && activity->calls % ONE_OF_CALLS) return -1;
     frame = &thread->frames[depth];
     thread->depth = depth + 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -56,6 +56,7 @@ static void start(void) {
     state.most = number_in("FARSIDE_PROFILE_MOST", (uint64_t)256 << 20) & ~(uint64_t)7;
     if (pthread_key_create(&state.thread_key, free_thread)) return;
     pthread_atfork(0, 0, farside_profile_child_);
+    state.shortest = shortest_ticks() * LAST_CALLS;
     state.nanoseconds = nanoseconds();
     state.ticks = ticks();
     farside_profile_on_ = 1;

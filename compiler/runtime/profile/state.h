@@ -43,7 +43,7 @@ struct unit {
 /* What a function did, in one thread. Times are in ticks. */
 struct activity {
     uint64_t calls, total, own;
-    /* How long calls took lately. */
+    /* How long some calls took together lately. */
     uint64_t lately;
     /* How many of its calls are being timed: another one within them is a part of them. */
     uint32_t active;
@@ -86,6 +86,8 @@ struct state {
     pid_t pid;
     /* When it begins, and when it ends. */
     uint64_t ticks, nanoseconds, end;
+    /* Ticks of so many calls together that each was too short to be timed. */
+    uint64_t shortest;
     struct unit *units;
     uint32_t function_count;
     /* For all below, but not for what a thread has for itself. */
