@@ -184,12 +184,25 @@ public:
   }
 
 private:
+  static bool touchesNothing(LLVM::MemoryEffectsAttr effects) {
+    return effects && effects.getOther() == LLVM::ModRefInfo::NoModRef &&
+           effects.getArgMem() == LLVM::ModRefInfo::NoModRef && effects.getInaccessibleMem() == LLVM::ModRefInfo::NoModRef;
+  }
+
+  /// Whether a call does no more than set `errno`, as functions of the mathematical library do.
+  bool isHarmless(LLVM::CallOp call) {
+    if (call.getCallee() == debugMarker || touchesNothing(call.getMemoryEffectsAttr()))
+      return true;
+    auto callee = call.getCallee() ? tables.lookup<LLVM::LLVMFuncOp>(*call.getCallee()) : LLVM::LLVMFuncOp();
+    return callee && touchesNothing(callee.getMemoryEffectsAttr());
+  }
+
   /// Whether the body does nothing that lines cannot be held over: it may have no loops, and calls may free.
   bool isHarmless() {
-    WalkResult result = loop.getBody()->walk([](Operation *op) {
+    WalkResult result = loop.getBody()->walk([&](Operation *op) {
       if (isa<scf::ForOp, scf::WhileOp>(op))
         return WalkResult::interrupt();
-      if (auto call = dyn_cast<LLVM::CallOp>(op); call && call.getCallee() == debugMarker)
+      if (auto call = dyn_cast<LLVM::CallOp>(op); call && isHarmless(call))
         return WalkResult::advance();
       bool isKnown = isa<rmem::LoadOp, rmem::StoreOp, LLVM::LoadOp, LLVM::StoreOp, scf::IfOp, scf::YieldOp>(op);
       return isKnown || isMemoryEffectFree(op) ? WalkResult::advance() : WalkResult::interrupt();

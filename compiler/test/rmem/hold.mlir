@@ -203,3 +203,20 @@ llvm.func @rows(%array: !llvm.ptr, %value: i64) {
   }
   llvm.return
 }
+
+// Calls that come to no memory but errno change nothing that is held.
+// CHECK-LABEL: llvm.func @mathematical
+// CHECK: rmem.hold @numbers
+llvm.func @erf(f64) -> f64 attributes {memory_effects = #llvm.memory_effects<other = none, argMem = none,
+    inaccessibleMem = none, errnoMem = write, targetMem0 = none, targetMem1 = none>}
+llvm.func @mathematical(%array: !llvm.ptr, %count: i64) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  scf.for unsigned %i = %zero to %count step %one : i64 {
+    %at = llvm.getelementptr inbounds|nuw %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f64
+    %value = rmem.load @numbers, %at align 8 : f64
+    %new = llvm.call @erf(%value) : (f64) -> f64
+    rmem.store @numbers, %new, %at align 8 : f64
+  }
+  llvm.return
+}

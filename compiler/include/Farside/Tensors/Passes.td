@@ -16,6 +16,12 @@ def TensorResults : Pass<"farside-tensor-results", "mlir::ModuleOp"> {
   let summary = "Say of arguments that results are written to that nothing else points there";
 }
 
+def TakeApart : Pass<"farside-take-apart", "mlir::ModuleOp"> {
+  let summary = "Make several operations of those that are made of several, as linalg.softmax";
+  let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect",
+                           "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
+}
+
 def FuseElementwise : Pass<"farside-fuse-elementwise", "mlir::ModuleOp"> {
   let summary = "Do in one loop what is done to each element";
   let description = [{
@@ -66,6 +72,10 @@ def TypeAccesses : Pass<"farside-type-accesses", "mlir::ModuleOp"> {
     A number of 64 bits might be a pointer otherwise. Nothing is said in programs that `farside-find-untyped` has marked.
   }];
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+}
+
+def CheckLowered : Pass<"farside-check-lowered", "mlir::ModuleOp"> {
+  let summary = "Say which operations are still not of the LLVM dialect";
 }
 
 #endif

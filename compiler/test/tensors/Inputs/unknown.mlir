@@ -1,0 +1,4 @@
+func.func @unknown() {
+  gpu.barrier
+  return
+}
