@@ -270,7 +270,7 @@ private:
   };
 
   /// Of a loop around this one, in the next turn of which it goes on where it ends now. Loops between them come to the
-  /// same row again.
+  /// same row again. Nothing may keep a row from being come to: there may be nothing where it would be.
   std::optional<Rows> rowsBehind(const Stream &stream, Value isStart) {
     APInt turns;
     int64_t length;
@@ -278,19 +278,18 @@ private:
         __builtin_mul_overflow(stream.stride, turns.getSExtValue(), &length))
       return std::nullopt;
     Value isNew = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
-    for (Operation *around = loop->getParentOp(); isa<scf::ForOp, scf::IfOp>(around); around = around->getParentOp()) {
-      auto outer = dyn_cast<scf::ForOp>(around);
-      if (!outer)
-        continue;
+    SmallVector<Value> between;
+    for (auto outer = dyn_cast<scf::ForOp>(loop->getParentOp()); outer; outer = dyn_cast<scf::ForOp>(outer->getParentOp())) {
       std::optional<int64_t> stride = Strides(outer, layout).of(stream.base);
       if (!stride || !countsFromZero(outer))
         return std::nullopt;
       Value isFirst = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, outer.getInductionVar(), number(0));
       if (*stride == 0) {
         isNew = arith::AndIOp::create(builder, location, isNew, isFirst);
+        between.push_back(outer.getUpperBound());
         continue;
       }
-      if (*stride != length)
+      if (*stride != length || !llvm::all_of(between, [&](Value bound) { return outer.isDefinedOutsideOfLoop(bound); }))
         return std::nullopt;
       // A row that does not stay is new each time.
       if (std::abs(length) > capacityOf(stream) / partThatStays)

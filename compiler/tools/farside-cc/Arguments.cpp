@@ -156,14 +156,6 @@ std::string Arguments::listed() const {
   return path;
 }
 
-bool Arguments::wantsLines() const {
-  bool wanted = false;
-  for (const std::string &argument : clang)
-    if (startsWithAny(argument, {"-g"}) && !startsWithAny(argument, {"-gcc"}))
-      wanted = argument != "-g0";
-  return wanted || (!plain && !sections.empty());
-}
-
 std::string Arguments::otherLinker() const {
   std::string other;
   for (const std::string &argument : clang)
@@ -179,6 +171,22 @@ Arguments sortArguments(const std::vector<std::string> &given) {
       if (!take(arguments, each))
         arguments.clang.push_back(each);
   return arguments;
+}
+
+std::vector<std::string> translateCommand(const Arguments &arguments, const std::string &translator) {
+  constexpr std::string_view processorOption = "-march=";
+  std::vector<std::string> command{translator};
+  bool lines = false;
+  for (const std::string &argument : arguments.clang) {
+    if (startsWithAny(argument, {"-g"}) && !startsWithAny(argument, {"-gcc"}))
+      lines = argument != "-g0";
+    else if (argument.starts_with(processorOption))
+      command = {translator, "--cpu=" + argument.substr(processorOption.size())};
+  }
+  // Allocations are known by their place in the source.
+  if (lines || (!arguments.plain && !arguments.sections.empty()))
+    command.push_back("--line-tables");
+  return command;
 }
 
 std::vector<std::string> clangCommand(const Arguments &arguments, const Installed &installed, bool cplusplus) {

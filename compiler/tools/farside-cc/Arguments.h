@@ -31,8 +31,6 @@ struct Arguments {
 
   /// Whether allocations may go to sections, or are looked at as such that may.
   bool isConverting() const { return profiled || !sections.empty(); }
-  /// Whether places in the source are kept.
-  bool wantsLines() const;
   /// Whether the program is converted when it is linked, all units together.
   bool isLinked() const;
   /// Where the program is shown.
@@ -50,6 +48,9 @@ struct Installed {
 
 /// Sorts the arguments of a command line.
 Arguments sortArguments(const std::vector<std::string> &given);
+
+/// The beginning of the command that translates programs of tensor compilers.
+std::vector<std::string> translateCommand(const Arguments &arguments, const std::string &translator);
 
 /// The command line that clang gets.
 std::vector<std::string> clangCommand(const Arguments &arguments, const Installed &installed, bool cplusplus);

@@ -47,7 +47,7 @@ Translations::~Translations() {
 }
 
 int Translations::replace(std::vector<std::string> &arguments, const std::vector<size_t> &inputs,
-                          const std::string &translator, bool lineTables) {
+                          const std::vector<std::string> &translator) {
   std::error_code error;
   std::string pattern = fs::temp_directory_path(error) / "farside-cc-XXXXXX";
   if (error || !mkdtemp(pattern.data())) {
@@ -61,9 +61,8 @@ int Translations::replace(std::vector<std::string> &arguments, const std::vector
     fs::path place = directory / std::to_string(input);
     fs::create_directory(place, error);
     fs::path bitcode = place / fs::path(arguments[input]).filename().replace_extension(".bc");
-    std::vector<std::string> command{translator, arguments[input], "-o", bitcode};
-    if (lineTables)
-      command.push_back("--line-tables");
+    std::vector<std::string> command = translator;
+    command.insert(command.end(), {arguments[input], "-o", bitcode});
     if (int status = run(command, "build or install it with farside-cc: make compiler"))
       return status;
     arguments[input] = bitcode;

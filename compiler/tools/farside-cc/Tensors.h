@@ -18,9 +18,10 @@ public:
   Translations(const Translations &) = delete;
   ~Translations();
 
-  /// Translates inputs, and puts what is made of them in their place. 0, or else how the program ends.
-  int replace(std::vector<std::string> &arguments, const std::vector<size_t> &inputs, const std::string &translator,
-              bool lineTables);
+  /// Translates inputs with a command that is told which, and puts what is made of them in their place. 0, or else how
+  /// the program ends.
+  int replace(std::vector<std::string> &arguments, const std::vector<size_t> &inputs,
+              const std::vector<std::string> &translator);
 
 private:
   std::filesystem::path directory;

@@ -108,8 +108,8 @@ int main(int count, char **given) {
   if (tensors.empty())
     return become(clangCommand(arguments, installed, cplusplus), remedy);
   Translations translations;
-  if (int status = translations.replace(arguments.clang, tensors, plugin.parent_path() / "farside-translate",
-                                        arguments.wantsLines()))
+  if (int status = translations.replace(arguments.clang, tensors,
+                                        translateCommand(arguments, plugin.parent_path() / "farside-translate")))
     return status;
   // What tensors are computed with is in the mathematical library.
   arguments.libraries = {"-lm"};

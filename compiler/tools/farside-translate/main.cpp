@@ -26,6 +26,7 @@ namespace {
 cl::opt<std::string> input(cl::Positional, cl::desc("INPUT"), cl::Required);
 cl::opt<std::string> output("o", cl::desc("Where the bitcode goes"), cl::Required);
 cl::opt<bool> lineTables("line-tables", cl::desc("Keep places in the source"));
+cl::opt<std::string> cpu("cpu", cl::desc("The processor that the code is for, or native"));
 
 mlir::OwningOpRef<mlir::ModuleOp> lower(mlir::MLIRContext &context, SourceMgr &sources) {
   auto program = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
@@ -37,6 +38,16 @@ mlir::OwningOpRef<mlir::ModuleOp> lower(mlir::MLIRContext &context, SourceMgr &s
   return done ? std::move(program) : nullptr;
 }
 
+/// As clang says of functions in C: units for several processors may be linked.
+void setProcessor(Module &module) {
+  if (cpu.empty())
+    return;
+  StringRef name = cpu == "native" ? sys::getHostCPUName() : StringRef(cpu);
+  for (Function &function : module)
+    if (!function.isDeclaration())
+      function.addFnAttr("target-cpu", name);
+}
+
 std::unique_ptr<Module> translate(mlir::ModuleOp program, LLVMContext &context) {
   auto module = mlir::translateModuleToLLVMIR(program, context, input);
   if (!module)
@@ -45,6 +56,7 @@ std::unique_ptr<Module> translate(mlir::ModuleOp program, LLVMContext &context) 
   Triple target(sys::getDefaultTargetTriple());
   module->setTargetTriple(target);
   module->setDataLayout(target.computeDataLayout());
+  setProcessor(*module);
   return module;
 }
 
