@@ -279,11 +279,13 @@ private:
       return std::nullopt;
     Value isNew = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
     SmallVector<Value> between;
-    for (auto outer = dyn_cast<scf::ForOp>(loop->getParentOp()); outer; outer = dyn_cast<scf::ForOp>(outer->getParentOp())) {
+    for (auto outer = loop->getParentOfType<scf::ForOp>(), inner = loop; outer && outer == inner->getParentOp();
+         inner = outer, outer = outer->getParentOfType<scf::ForOp>()) {
       std::optional<int64_t> stride = Strides(outer, layout).of(stream.base);
       if (!stride || !countsFromZero(outer))
         return std::nullopt;
-      Value isFirst = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, outer.getInductionVar(), number(0));
+      Value isFirst =
+          arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, outer.getInductionVar(), number(0));
       if (*stride == 0) {
         isNew = arith::AndIOp::create(builder, location, isNew, isFirst);
         between.push_back(outer.getUpperBound());

@@ -184,7 +184,7 @@ std::vector<std::string> translateCommand(const Arguments &arguments, const std:
       command = {translator, "--cpu=" + argument.substr(processorOption.size())};
   }
   // Allocations are known by their place in the source.
-  if (lines || (!arguments.plain && !arguments.sections.empty()))
+  if (lines || (!arguments.plain && arguments.isConverting()))
     command.push_back("--line-tables");
   return command;
 }
