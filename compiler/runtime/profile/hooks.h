@@ -38,8 +38,8 @@ PROFILE_HIDDEN_ void farside_profile_opened_(const struct farside_section *secti
 PROFILE_CALL_ void farside_profile_lookup_(uint64_t pointer, size_t size, int written);
 /* Of the function that runs, for each section by its number. Null unless the thread is profiled. */
 extern PROFILE_HIDDEN_ __thread struct farside_profile_lookups_ *farside_profile_row_;
-/* Units of which the hash is no more are traced. */
-extern PROFILE_HIDDEN_ uint64_t farside_profile_most_hash_;
+/* One less than of how many units one is traced, a power of two; and which of them. */
+extern PROFILE_HIDDEN_ uint64_t farside_profile_mask_, farside_profile_chosen_;
 PROFILE_HIDDEN_ void farside_profile_range_(uint64_t pointer, size_t size, int written);
 
 /* Lookups are traced by units of at least a page, so that what is near is traced together. */
@@ -47,11 +47,12 @@ static inline __attribute__((always_inline)) uint32_t farside_profile_unit_shift
     return shift > 12 ? shift : 12;
 }
 
-/* Whether a unit is one of those that are traced. */
+/*
+ * Whether a unit is one of those that are traced. They are the same distance apart, so that lines which share a set of a
+ * section are traced all or none.
+ */
 static inline __attribute__((always_inline)) int farside_profile_is_traced_(uint64_t unit) {
-    uint64_t hash = unit * 0x9e3779b97f4a7c15u + 0x632be59bd9b4e019u;
-    hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93u;
-    return hash <= farside_profile_most_hash_;
+    return (unit & farside_profile_mask_) == farside_profile_chosen_;
 }
 
 /* The number of the section is above it. */

@@ -40,7 +40,7 @@ typedef struct farside_profile_lookups_ lookups;
 
 HIDDEN int farside_profile_on_;
 HIDDEN struct state farside_profile_state_;
-HIDDEN uint64_t farside_profile_most_hash_;
+HIDDEN uint64_t farside_profile_mask_, farside_profile_chosen_;
 HIDDEN __thread struct thread *farside_profile_self_;
 HIDDEN __thread struct farside_profile_lookups_ *farside_profile_row_;
 

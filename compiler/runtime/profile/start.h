@@ -52,7 +52,8 @@ static void start(void) {
     state.rate = number_in("FARSIDE_PROFILE_RATE", 16);
     while (shift < 63 && (uint64_t)1 << (shift + 1) <= state.rate) shift++;
     state.rate = (uint64_t)1 << shift;
-    farside_profile_most_hash_ = ~(uint64_t)0 >> shift;
+    farside_profile_mask_ = state.rate - 1;
+    farside_profile_chosen_ = state.rate / 4;
     state.most = number_in("FARSIDE_PROFILE_MOST", (uint64_t)256 << 20) & ~(uint64_t)7;
     if (pthread_key_create(&state.thread_key, free_thread)) return;
     pthread_atfork(0, 0, farside_profile_child_);

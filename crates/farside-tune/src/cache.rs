@@ -1,8 +1,8 @@
 //! How often a section of some shape would miss, from a sample of the accesses to it (Mira, section 3.4; SHARDS).
 //!
-//! A run writes down all accesses to some units of a section, chosen by chance. A section with as many times fewer slots sees
-//! about as many times fewer misses. Units are numbered anew, in the order of their addresses, so that what lies side by side
-//! still does, and lines meet in sets as they would.
+//! A run writes down all accesses to some units of a section, which are the same distance apart. Numbered by that distance, they
+//! are a section with as many times fewer slots, which sees as many times fewer misses. Lines that share a set of a section are
+//! in the sample all or none, so that they meet there as they would.
 
 use std::collections::BTreeSet;
 
@@ -81,10 +81,8 @@ impl Sampled {
     /// Numbers units anew; no more may be added.
     pub fn number(&mut self) {
         let blocks = self.unit / BLOCK;
-        let units: BTreeSet<u64> = self.accesses.iter().map(|it| it.block / blocks).collect();
-        let units: Vec<u64> = units.into_iter().collect();
         for access in &mut self.accesses {
-            let unit = units.binary_search(&(access.block / blocks)).unwrap_or(0) as u64;
+            let unit = access.block / blocks / self.rate;
             access.block = unit * blocks + access.block % blocks;
         }
         self.is_numbered = true;
@@ -115,10 +113,15 @@ impl Sampled {
     /// What a section of `capacity` bytes in such lines would do.
     pub fn simulate(&self, line: u64, ways: Ways, capacity: u64) -> Counts {
         debug_assert!(self.is_numbered && line <= self.unit);
-        let slots = (capacity / line / self.rate).max(1);
+        let slots = (capacity / line).max(1);
+        let in_sets = |ways: u64| {
+            let ways = ways.clamp(1, slots);
+            // Less than a set there is not: what is that small looks better than it is, but for what is used side by side.
+            self.in_sets(line, ways, (slots / ways / self.rate).max(1))
+        };
         let counts = match ways {
-            Ways::Direct => self.in_sets(line, 1, slots),
-            Ways::Set(ways) => self.in_sets(line, u64::from(ways).min(slots), slots),
+            Ways::Direct => in_sets(1),
+            Ways::Set(ways) => in_sets(u64::from(ways)),
             Ways::Full => return self.anywhere(line, &[capacity])[0],
         };
         self.scaled(counts)
@@ -149,9 +152,9 @@ impl Sampled {
         all.into_iter().map(|counts| self.scaled(counts)).collect()
     }
 
-    fn in_sets(&self, line: u64, ways: u64, slots: u64) -> Counts {
+    fn in_sets(&self, line: u64, ways: u64, sets: u64) -> Counts {
         const NONE: u64 = u64::MAX;
-        let (sets, ways) = ((slots / ways).max(1), ways as usize);
+        let ways = ways as usize;
         // The last used comes first in its set; the lowest bit says whether it was written.
         let mut tags = vec![NONE; sets as usize * ways];
         let mut counts = Counts::default();
@@ -243,6 +246,25 @@ mod tests {
     }
 
     #[test]
+    fn arrays_that_are_used_side_by_side_are_in_the_way_of_one_another_in_a_sample_too() {
+        // Two of 1 MiB, word by word; one of 16 units is looked at.
+        let mut sampled = Sampled::new(4096, 16);
+        for word in 0..1 << 14 {
+            for array in 0..2 {
+                let block = array * (1 << 14) + word;
+                if block / 64 % 16 == 4 {
+                    (0..8).for_each(|_| sampled.add(block, 0, false, 0));
+                }
+            }
+        }
+        sampled.number();
+        // All that loops come to is two lines, and both have the same slot.
+        let direct = sampled.simulate(4096, Ways::Direct, 64 << 10);
+        assert!(direct.misses > 60.0 * 512.0, "{direct:?}");
+        assert_eq!(sampled.simulate(4096, Ways::Set(2), 64 << 10).misses, 512.0);
+    }
+
+    #[test]
     fn an_access_to_a_whole_line_comes_to_all_shorter_ones() {
         let mut sampled = Sampled::new(4096, 4);
         sampled.add(64, 6, false, 10);
@@ -276,7 +298,7 @@ mod tests {
                 state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 let unit = (state >> 33) % 4096;
                 all.add(unit * 64, 0, false, time);
-                if unit.wrapping_mul(0x9E3779B97F4A7C15) >> 61 == 0 {
+                if unit % 8 == 2 {
                     some.add(unit * 64, 0, false, time);
                 }
             }
