@@ -74,12 +74,13 @@ json::Array describeFunctions(const Module &module) {
   return all;
 }
 
-/// Sites that one access may come to have to be in the same section. The class of each.
+/// Sites that one pointer of an access may lead to have to be in the same section. The class of each.
 std::vector<unsigned> classesOf(const Plan &plan, ArrayRef<unsigned> siteOfCall, unsigned count) {
   IntEqClasses classes(count);
   for (const auto &[instruction, access] : plan.accesses)
-    for (unsigned call : access.sites)
-      classes.join(siteOfCall[call], siteOfCall[access.sites.front()]);
+    for (ArrayRef<unsigned> led : {ArrayRef(access.toSites), ArrayRef(access.fromSites)})
+      for (unsigned call : led)
+        classes.join(siteOfCall[call], siteOfCall[led.front()]);
   classes.compress();
   std::vector<unsigned> numbers;
   for (unsigned site = 0; site < count; ++site)

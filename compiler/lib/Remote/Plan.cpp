@@ -93,7 +93,9 @@ public:
         return;
       Plan::Access &access = enter(instruction);
       (isFrom ? access.from : access.section) = section;
-      for (unsigned site : reach.pointedTo(pointer))
+      ArrayRef<unsigned> sites = reach.pointedTo(pointer);
+      (isFrom ? access.fromSites : access.toSites).assign(sites.begin(), sites.end());
+      for (unsigned site : sites)
         note(access, site);
     });
     for (const Function *function : plan.functions)

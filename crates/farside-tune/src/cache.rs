@@ -105,6 +105,12 @@ impl Sampled {
         self.first.map(|first| (first as f64 * 1e-9, self.last as f64 * 1e-9))
     }
 
+    /// The share of the accesses that loops make which hold a line, from 0 to 1.
+    pub fn held(&self) -> f64 {
+        let held = self.accesses.iter().filter(|it| it.blocks > 0).count();
+        held as f64 / self.accesses.len().max(1) as f64
+    }
+
     /// The largest line that can be told about, in bytes.
     pub fn largest_line(&self) -> u64 {
         self.unit

@@ -30,6 +30,12 @@ pub const WINDOW: u64 = 16;
 /// The shortest line, and the longest one for data that are used here and there.
 const LINES: [u64; 2] = [64, 4096];
 
+/// The longest line that is looked at.
+const LONGEST: u64 = 64 << 10;
+
+/// The share of lookups, or of misses, by loops that hold lines from which on it is a stream, whatever the compiler says.
+const STREAMS: f64 = 0.9;
+
 /// Most lines of a set; more of them are better looked for anywhere.
 const MOST_WAYS: u32 = 16;
 
@@ -71,22 +77,40 @@ pub fn layouts(
     most: u64,
     only: Option<(u64, u32)>,
 ) -> Vec<Layout> {
-    let fits = |(line, _): &(u64, u32)| *line <= sampled.largest_line();
-    let shapes = only.filter(fits).map_or_else(|| shapes(sampled, pattern), |only| vec![only]);
-    let least = match pattern {
-        Pattern::Stream { at_once, .. } => WINDOW * u64::from(at_once.max(1)),
-        Pattern::Random { .. } => 2,
+    let shapes = only.map_or_else(|| shapes(sampled, pattern), |only| vec![only]);
+    let at_once = match pattern {
+        Pattern::Stream { at_once, .. } => u64::from(at_once.max(1)),
+        Pattern::Random { .. } => 1,
     };
     let of = |capacity: u64| {
-        let all =
-            shapes.par_iter().filter(|(line, _)| line * least <= capacity).map(|(line, ways)| {
-                let counts = sampled.simulate(*line, Ways::of(*ways), capacity);
-                let seconds = calibration.seconds(counts, *line, Ways::of(*ways), network);
-                Layout { line: *line, ways: *ways, capacity, counts, seconds }
-            });
-        all.min_by(|one, other| one.seconds.total_cmp(&other.seconds))
+        let all = shapes.par_iter().filter(|(line, _)| line * 2 <= capacity).map(|(line, ways)| {
+            let counts = counts(sampled, *line, *ways, capacity);
+            let seconds = calibration.seconds(counts, *line, Ways::of(*ways), network);
+            Layout { line: *line, ways: *ways, capacity, counts, seconds }
+        });
+        // What is sent for ahead needs room until it is used.
+        let has_room = |it: &Layout| {
+            let is_stream = at_once > 1 || 2.0 * it.counts.held > it.counts.misses;
+            !is_stream || WINDOW * at_once * it.line <= it.capacity
+        };
+        all.filter(has_room).min_by(|one, other| one.seconds.total_cmp(&other.seconds))
     };
     capacities(sampled.footprint(), most).into_iter().filter_map(of).collect()
+}
+
+/// What lines would do. Of lines that are longer than the sample tells about it is only known that loops which come to nearly all
+/// of them one after another have as many times fewer.
+fn counts(sampled: &Sampled, line: u64, ways: u32, capacity: u64) -> Counts {
+    let told = line.min(sampled.largest_line());
+    let counts = sampled.simulate(told, Ways::of(ways), capacity);
+    let fewer = told as f64 / line as f64;
+    let in_order = if counts.held > STREAMS * counts.misses { fewer } else { 1.0 };
+    Counts {
+        lookups: counts.lookups * in_order,
+        misses: counts.misses * in_order,
+        held: counts.held * in_order,
+        stored: counts.stored * in_order,
+    }
 }
 
 /// Capacities that are looked at.
@@ -101,14 +125,15 @@ pub fn capacities(footprint: u64, most: u64) -> Vec<u64> {
 }
 
 fn shapes(sampled: &Sampled, pattern: Pattern) -> Vec<(u64, u32)> {
-    let most = sampled.largest_line();
+    // Lines that are longer than the sample tells about are worth a look if there is next to nothing else.
+    let most = if sampled.held() > STREAMS { LONGEST } else { sampled.largest_line() };
     let (lines, ways): ([u64; 2], &[u32]) = match pattern {
         Pattern::Stream { at_once, .. } => {
             ([1 << 10, most], if at_once <= 1 { &[1, 2] } else { &[2, 4, 8, 16] })
         }
-        Pattern::Random { .. } => ([LINES[0], most.min(LINES[1])], &[1, 2, 4, 8, 16, 0]),
+        Pattern::Random { .. } => ([LINES[0], most], &[1, 2, 4, 8, 16, 0]),
     };
-    let lengths = std::iter::successors(Some(lines[0].min(most)), |line| Some(line * 2));
+    let lengths = std::iter::successors(Some(lines[0]), |line| Some(line * 2));
     let lengths = lengths.take_while(|line| *line <= lines[1]);
     lengths.flat_map(|line| ways.iter().map(move |ways| (line, *ways))).collect()
 }

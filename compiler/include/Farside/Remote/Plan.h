@@ -63,8 +63,8 @@ struct Plan {
   struct Access {
     std::optional<unsigned> section;
     std::optional<unsigned> from;
-    /// What it may access of what was allocated at which sites.
-    llvm::SmallVector<unsigned> sites;
+    /// What it may access of what was allocated at which sites; and of these, those of one pointer, and of what a copy reads.
+    llvm::SmallVector<unsigned> sites, toSites, fromSites;
   };
 
   llvm::SmallVector<Site> sites;

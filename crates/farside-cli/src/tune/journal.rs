@@ -54,7 +54,7 @@ pub struct Step {
     pub what: String,
     /// The sections.
     pub configuration: Configuration,
-    /// What has changed against the best so far, and why.
+    /// What has changed against what was there, and why.
     pub changes: Vec<String>,
     /// Seconds that were foreseen for sections and paged memory, if they were.
     pub foreseen: Option<f64>,
@@ -164,6 +164,18 @@ pub fn median(times: &[f64]) -> f64 {
 }
 
 impl Tuning {
+    /// The configuration to go on from: the best, or, as long as nothing is faster than paged memory, the fastest that was
+    /// measured.
+    pub fn base(&self) -> &Configuration {
+        let measured = self.steps.iter().filter(|it| !it.times.is_empty());
+        let fastest =
+            measured.min_by(|one, other| median(&one.times).total_cmp(&median(&other.times)));
+        match fastest {
+            Some(step) if self.best.sections.is_empty() => &step.configuration,
+            _ => &self.best,
+        }
+    }
+
     /// How many times faster it is than with all in paged memory.
     pub fn gain(&self) -> f64 {
         median(&self.paged) / median(&self.times)

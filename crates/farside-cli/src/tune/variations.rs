@@ -10,10 +10,13 @@ use crate::options::Size;
 /// The shortest and the longest line that is tried.
 const LINES: [u64; 2] = [64, 64 << 10];
 
-/// Variations of the best configuration that were not tried yet: those of the largest sections first, to which most misses
+/// What half of a line is below of which a sample tells all.
+const SAMPLED: u64 = 2048;
+
+/// Variations of the [configuration to go on from](Tuning::base) that were not tried yet: those of the largest sections first, to which most misses
 /// come.
 pub fn variations(tuning: &Tuning) -> Vec<Step> {
-    let best = &tuning.best;
+    let best = tuning.base();
     let mut sections: Vec<&Section> = best.sections.iter().collect();
     sections.sort_by_key(|it| std::cmp::Reverse(it.capacity));
     let changed = |of: &Section, what: &str, to: String, change: &dyn Fn(&mut Section)| {
@@ -27,9 +30,11 @@ pub fn variations(tuning: &Tuning) -> Vec<Step> {
         Some(changed(section, "a simpler structure", words, &|it| it.ways = ways))
     });
     let lines = sections.iter().flat_map(|section| {
-        let lengths = [section.line / 2, section.line * 2].into_iter();
+        // Of lines that are long already, longer ones were not in the sample.
+        let (half, twice) = (section.line / 2, section.line * 2);
+        let lengths = if half < SAMPLED { [half, twice, 0] } else { [2 * twice, twice, half] };
         let fit = |line: &u64| (LINES[0]..=LINES[1]).contains(line) && 2 * line <= section.capacity;
-        lengths.filter(fit).map(|line| {
+        lengths.into_iter().filter(fit).map(|line| {
             let words = format!("lines of {} instead of {}", Size(line), Size(section.line));
             changed(section, "other lines", words, &|it| it.line = line)
         })
