@@ -31,7 +31,7 @@ impl Network {
         let (bytes, seconds) = (mean(|it| it.0 as f64), mean(|it| it.1));
         let spread: f64 = reads.iter().map(|it| (it.0 as f64 - bytes).powi(2)).sum();
         let together: f64 = reads.iter().map(|it| (it.0 as f64 - bytes) * (it.1 - seconds)).sum();
-        if !(spread > 0.0) {
+        if spread.is_nan() || spread <= 0.0 {
             return None;
         }
         let per_byte = (together / spread).max(0.0);
