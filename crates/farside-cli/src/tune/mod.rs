@@ -6,6 +6,7 @@ mod journal;
 mod network;
 mod report;
 mod search;
+mod stop;
 mod trial;
 mod variations;
 mod waits;
@@ -42,6 +43,7 @@ What is left at the end: the program as it is fastest, in its place; a section f
 Exit codes:
   2    the command line makes no sense, or the program cannot be tuned
   125  Farside, or the program, failed
+  130  it was stopped; --resume goes on
   0    else; also if nothing was found that is faster than paged memory";
 
 /// Options of `farside tune`.
@@ -196,8 +198,11 @@ pub fn tune(arguments: &TuneArguments) -> Result<ExitCode, Failure> {
         false => None,
     };
     let mut tuner = Tuner { arguments, builder, trials, network, progress };
+    stop::watch()?;
     let journal = tuner.tune(&locals, journal);
     tuner.progress.finish();
+    // What failed because it was stopped is no failure of the program.
+    stop::check()?;
     show(arguments, &journal?)
 }
 

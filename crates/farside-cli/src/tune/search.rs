@@ -11,6 +11,7 @@ use farside_tune::{
 use super::build::{Builder, Built, Variant};
 use super::decide::{self, Decision, Known, Room, sites_of};
 use super::journal::{Curve, Outcome, Step, Tuning, median};
+use super::stop;
 use super::trial::{Broken, Printed, Trials, counter};
 use super::variations::variations;
 use super::waits::Waits;
@@ -93,6 +94,7 @@ impl Search<'_> {
                 false if self.shapes.is_some() => None,
                 false => variations(tuning).into_iter().next(),
             };
+            stop::check()?;
             let Some(mut step) = next else {
                 if !deciding {
                     tuning.is_done = true;
@@ -108,6 +110,7 @@ impl Search<'_> {
             };
             let before = median(&tuning.times);
             let built = self.measure(tuning, &mut step, best.as_ref())?;
+            stop::check()?;
             match (&step.outcome, built) {
                 (Outcome::Kept, Some(built)) => {
                     deciding &= 1.0 - median(&step.times) / before >= self.effort.gain;
@@ -364,6 +367,7 @@ impl Search<'_> {
                 culprits.extend(of(&section.name).into_iter().flat_map(|it| &it.sites));
             }
         }
+        stop::check()?;
         if culprits.is_empty() {
             // It is all of them together: the last is left out.
             let last = step.configuration.sections.last();

@@ -14,6 +14,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::build::Built;
+use super::stop;
 
 /// How the program is run.
 #[derive(Debug)]
@@ -59,6 +60,8 @@ pub enum Broken {
     Differs(String),
     /// It could not be run.
     Fails(String),
+    /// The user wants no more.
+    Stopped,
 }
 
 impl std::fmt::Display for Broken {
@@ -67,6 +70,7 @@ impl std::fmt::Display for Broken {
             Self::Hangs => f.write_str("it takes more than ten times as long as in paged memory"),
             Self::Differs(how) => write!(f, "it does something else: {how}"),
             Self::Fails(why) => f.write_str(why),
+            Self::Stopped => f.write_str("it was stopped"),
         }
     }
 }
@@ -161,11 +165,12 @@ impl Trials {
                 Ok(None) => {}
                 Err(error) => return Err(Broken::Fails(format!("waiting for it: {error}"))),
             }
-            if self.patience.is_some_and(|patience| begin.elapsed() > patience) {
+            let hangs = self.patience.is_some_and(|patience| begin.elapsed() > patience);
+            if hangs || stop::is_asked_for() {
                 // SAFETY: takes no pointers; the group is that of our child, which was not waited for.
                 unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
                 let _ = child.wait();
-                return Err(Broken::Hangs);
+                return Err(if hangs { Broken::Hangs } else { Broken::Stopped });
             }
             std::thread::sleep(LOOK);
         }

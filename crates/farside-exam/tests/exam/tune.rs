@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use farside_exam::{farside, has_program, skipped};
 use serde_json::Value;
@@ -23,6 +24,9 @@ graph.o: graph.c measured.h
 
 /// Nodes of 128 bytes, and edges of 16.
 const SIZE: [&str; 2] = ["40000", "60000"];
+
+/// How long a step may take.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A directory with the program.
 struct Stage {
@@ -55,6 +59,10 @@ impl Stage {
     }
 
     fn tune(&self, build: &str, options: &[&str], program: &[&str]) -> Output {
+        self.command(build, options, program).output().expect("farside starts")
+    }
+
+    fn command(&self, build: &str, options: &[&str], program: &[&str]) -> Command {
         let mut command = Command::new(farside());
         command.current_dir(self.home.path()).args([
             "tune",
@@ -62,7 +70,7 @@ impl Stage {
             "embedded:latency=5us,bandwidth=10gbit",
         ]);
         command.args(["--build", build]).args(options).arg("--").args(program);
-        command.output().expect("farside starts")
+        command
     }
 
     /// Everything that lies in the directory.
@@ -170,6 +178,36 @@ fn one_program_has_capacities_for_several_amounts_of_memory() {
         // Not all of them are faster here and now: each has a file of its own.
         assert_eq!(files.iter().filter(|it| it.starts_with("sections-")).count(), 2, "{files:?}");
     }
+    stage.printed();
+}
+
+#[test]
+fn what_is_stopped_leaves_nothing_behind_and_goes_on_later() {
+    let test = "what_is_stopped_leaves_nothing_behind_and_goes_on_later";
+    let Some(stage) = Stage::new(test) else { return };
+    let program = ["./graph", SIZE[0], SIZE[1]];
+    let options = ["--local", "40%", "--iterations", "30", "--repetitions", "1"];
+    let mut command = stage.command("make -B", &options, &program);
+    let mut tuning = command.stderr(Stdio::piped()).spawn().expect("farside starts");
+    // Once a step is finished.
+    let deadline = Instant::now() + PATIENCE;
+    while !stage.path(".farside-tune/journal.json").is_file() {
+        assert!(Instant::now() < deadline && tuning.try_wait().expect("a child").is_none());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // SAFETY: takes no pointers; the process is our child.
+    unsafe { libc::kill(tuning.id() as i32, libc::SIGINT) };
+    let output = tuning.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(130) && said.contains("--resume"), "{said}");
+    assert!(stage.files().iter().all(|it| !it.contains(".tune-")), "{:?}", stage.files());
+    let options =
+        ["--local", "40%", "--iterations", "1", "--repetitions", "1", "--resume", "--json"];
+    let journal = json(&stage.tune("make -B", &options, &program));
+    assert!(
+        journal["tunings"][0]["steps"].as_array().is_some_and(|it| !it.is_empty()),
+        "{journal}"
+    );
     stage.printed();
 }
 
