@@ -1,0 +1,117 @@
+#include "Strides.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace farside {
+namespace {
+
+bool isConstant(Value value, uint64_t wanted) {
+  APInt bits;
+  return matchPattern(value, m_ConstantInt(&bits)) && bits == wanted;
+}
+
+bool isTurnOfLoop(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
+  return loop && loop.getInductionVar() == value;
+}
+
+} // namespace
+
+bool countsFromZero(scf::ForOp loop) {
+  return loop.getUnsignedCmp() && loop.getInductionVar().getType().isInteger(64) &&
+         isConstant(loop.getLowerBound(), 0) && isConstant(loop.getStep(), 1);
+}
+
+std::optional<int64_t> Strides::of(Value value) {
+  if (loop.isDefinedOutsideOfLoop(value))
+    return 0;
+  if (value == loop.getInductionVar())
+    return 1;
+  if (isTurnOfLoop(value))
+    return 0;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  if (auto element = dyn_cast<LLVM::GEPOp>(op))
+    return ofElement(element);
+  // Narrower numbers go round.
+  if (!value.getType().isInteger(64))
+    return std::nullopt;
+  if (isa<arith::AddIOp, LLVM::AddOp>(op))
+    return sum(of(op->getOperand(0)), of(op->getOperand(1)), 1);
+  if (isa<arith::SubIOp, LLVM::SubOp>(op))
+    return sum(of(op->getOperand(0)), of(op->getOperand(1)), -1);
+  APInt factor;
+  if (isa<arith::MulIOp, LLVM::MulOp>(op) && matchPattern(op->getOperand(1), m_ConstantInt(&factor)))
+    return times(of(op->getOperand(0)), factor.getSExtValue());
+  if (isa<arith::ShLIOp, LLVM::ShlOp>(op) && matchPattern(op->getOperand(1), m_ConstantInt(&factor)) &&
+      factor.ult(32))
+    return times(of(op->getOperand(0)), int64_t(1) << factor.getZExtValue());
+  return std::nullopt;
+}
+
+std::optional<int64_t> Strides::times(std::optional<int64_t> stride, int64_t factor) {
+  int64_t product;
+  if (!stride || __builtin_mul_overflow(*stride, factor, &product))
+    return std::nullopt;
+  return product;
+}
+
+std::optional<int64_t> Strides::sum(std::optional<int64_t> one, std::optional<int64_t> other, int64_t sign) {
+  int64_t total;
+  other = times(other, sign);
+  if (!one || !other || __builtin_add_overflow(*one, *other, &total))
+    return std::nullopt;
+  return total;
+}
+
+std::optional<int64_t> Strides::ofElement(LLVM::GEPOp element) {
+  std::optional<int64_t> stride = of(element.getBase());
+  Type type = element.getElemType();
+  bool isFirst = true;
+  for (auto index : element.getIndices()) {
+    if (!isFirst) {
+      if (auto array = dyn_cast<LLVM::LLVMArrayType>(type))
+        type = array.getElementType();
+      else if (auto structure = dyn_cast<LLVM::LLVMStructType>(type); structure && isa<IntegerAttr>(index))
+        type = structure.getBody()[cast<IntegerAttr>(index).getInt()];
+      else
+        return std::nullopt;
+    }
+    isFirst = false;
+    auto value = dyn_cast<Value>(index);
+    if (!value)
+      continue;
+    std::optional<int64_t> distance = distanceOf(type);
+    if (!distance)
+      return std::nullopt;
+    stride = sum(stride, times(of(value), *distance), 1);
+  }
+  return stride;
+}
+
+std::optional<int64_t> Strides::distanceOf(Type type) {
+  if (auto array = dyn_cast<LLVM::LLVMArrayType>(type))
+    return times(distanceOf(array.getElementType()), array.getNumElements());
+  if (auto structure = dyn_cast<LLVM::LLVMStructType>(type)) {
+    uint64_t size = 0;
+    for (Type field : structure.getBody()) {
+      std::optional<int64_t> more = distanceOf(field);
+      if (!more)
+        return std::nullopt;
+      size = (structure.isPacked() ? size : llvm::alignTo(size, layout.getTypeABIAlignment(field))) + *more;
+    }
+    return llvm::alignTo(size, layout.getTypeABIAlignment(type));
+  }
+  llvm::TypeSize size = layout.getTypeSize(type);
+  if (size.isScalable())
+    return std::nullopt;
+  return llvm::alignTo(size.getFixedValue(), layout.getTypeABIAlignment(type));
+}
+
+} // namespace farside

@@ -1,0 +1,37 @@
+#ifndef FARSIDE_LIB_CONVERT_STRIDES_H
+#define FARSIDE_LIB_CONVERT_STRIDES_H
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include <cstdint>
+#include <optional>
+
+namespace farside {
+
+/// Whether the turns of a loop are counted from 0, one by one.
+bool countsFromZero(mlir::scf::ForOp loop);
+
+/// How values change from turn to turn; in loops within the loop, from the same turn of these.
+class Strides {
+public:
+  Strides(mlir::scf::ForOp loop, const mlir::DataLayout &layout) : loop(loop), layout(layout) {}
+
+  std::optional<int64_t> of(mlir::Value value);
+
+private:
+  /// A stride is of use only if it is short.
+  static std::optional<int64_t> times(std::optional<int64_t> stride, int64_t factor);
+  static std::optional<int64_t> sum(std::optional<int64_t> one, std::optional<int64_t> other, int64_t sign);
+  std::optional<int64_t> ofElement(mlir::LLVM::GEPOp element);
+  /// From one element to the next, which is more than its own bytes if its alignment is more. MLIR's sizes of structures
+  /// that are packed leave that out.
+  std::optional<int64_t> distanceOf(mlir::Type type);
+
+  mlir::scf::ForOp loop;
+  const mlir::DataLayout &layout;
+};
+
+} // namespace farside
+
+#endif
