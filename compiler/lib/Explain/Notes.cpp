@@ -122,6 +122,12 @@ void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, boo
                     {"threads", shared},
                     {"sites", std::move(sites)},
                     {"accesses", std::move(all)}};
+  if (!file.tuned.empty()) {
+    json::Array tuned;
+    for (auto [local, misses] : file.tuned)
+      tuned.push_back(json::Object{{"local", int64_t(local)}, {"misses", int64_t(misses)}});
+    unit["tuned"] = std::move(tuned);
+  }
   addToPart(module, part, std::move(unit));
 }
 

@@ -31,7 +31,9 @@ public:
   explicit Reader(SectionFile &file) : file(file) {}
 
   void read(const toml::table &root) {
-    allow(root, {"threads", "section"});
+    allow(root, {"threads", "tuned", "section"});
+    if (auto *tuned = root.get("tuned"))
+      readTuned(*tuned);
     if (auto *threads = root.get("threads")) {
       if (auto value = threads->value<bool>(); value && threads->is_boolean())
         file.threads = *value;
@@ -172,6 +174,23 @@ private:
       complain(capacity, "a capacity of more than 64T");
     else if (section.capacity / section.line > mostSlots)
       complain(capacity, "a capacity that makes more than " + std::to_string(mostSlots) + " lines");
+  }
+
+  void readTuned(const toml::node &node) {
+    auto *array = node.as_array();
+    if (!array)
+      return complain(node, "'tuned' is a list: [{ local = \"1G\", misses = 1000 }]");
+    for (const toml::node &each : *array) {
+      auto *table = each.as_table();
+      auto *local = table ? table->get("local") : nullptr, *misses = table ? table->get("misses") : nullptr;
+      if (!local || !misses)
+        return complain(each, "what is in 'tuned' is a table: { local = \"1G\", misses = 1000 }");
+      allow(*table, {"local", "misses"});
+      auto from = bytes(*local, "local");
+      if (auto count = number(*misses, "misses", 0, INT64_MAX); count && from)
+        file.tuned.emplace_back(*from, *count);
+    }
+    std::sort(file.tuned.begin(), file.tuned.end());
   }
 
   void readCapacities(const toml::node &node, SectionSpec &section) {

@@ -29,6 +29,13 @@ impl Progress {
         }
     }
 
+    /// Tells what has been done, in a line that stays.
+    pub fn tell(&self, what: &str) {
+        if let Some(bar) = &self.0 {
+            bar.println(what);
+        }
+    }
+
     /// Removes the line.
     pub fn finish(&self) {
         if let Some(bar) = &self.0 {

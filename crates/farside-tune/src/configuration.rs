@@ -12,6 +12,9 @@ use crate::candidates::Site;
 pub struct Configuration {
     /// The sections; none: all of it is paged.
     pub sections: Vec<Section>,
+    /// Lines that the program waited for in a second when they were found, by bytes of local memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tuned: Vec<(u64, u64)>,
 }
 
 /// A section with its shape.
@@ -71,6 +74,7 @@ impl Configuration {
     pub fn merged(all: &[(u64, Self)]) -> Option<Self> {
         let (_, first) = all.first()?;
         let mut merged = first.clone();
+        merged.tuned = all.iter().flat_map(|(_, it)| it.tuned.clone()).collect();
         for (local, other) in all {
             let same = other.sections.len() == merged.sections.len();
             for section in same.then_some(&mut merged.sections)? {
@@ -89,6 +93,13 @@ impl Configuration {
     pub fn to_toml(&self, note: &str) -> String {
         let mut text = String::new();
         note.lines().for_each(|line| text.push_str(&format!("# {line}\n")));
+        if !self.tuned.is_empty() {
+            text.push_str("tuned = [\n");
+            for (local, misses) in &self.tuned {
+                let _ = writeln!(text, "    {{ local = {local}, misses = {misses} }},");
+            }
+            text.push_str("]\n");
+        }
         for section in &self.sections {
             let structure = match Ways::of(section.ways) {
                 Ways::Direct => "\"direct\"".to_owned(),
@@ -161,10 +172,12 @@ mod tests {
             capacities: Vec::new(),
             ahead: Some(0),
         };
-        let all = Configuration { sections: vec![section] };
-        let text = all.to_toml("made for 10 MiB\nof local memory");
+        let all = Configuration { sections: vec![section], ..Configuration::default() };
+        let text = Configuration { tuned: vec![(10 << 20, 77)], ..all }
+            .to_toml("made for 10 MiB\nof local memory");
         assert!(text.starts_with("# made for 10 MiB\n# of local memory\n"), "{text}");
         let table: toml::Table = text.parse().expect(&text);
+        assert_eq!(table["tuned"][0]["misses"].as_integer(), Some(77));
         let section = &table["section"]["nodes"];
         assert_eq!(section["capacity"].as_integer(), Some(65536));
         assert_eq!(section["structure"].as_str(), Some("full"));
@@ -187,7 +200,7 @@ mod tests {
                 capacities: Vec::new(),
                 ahead: None,
             };
-            Configuration { sections: vec![section] }
+            Configuration { sections: vec![section], ..Configuration::default() }
         };
         let all = [(10 << 20, of(1 << 20, 128)), (20 << 20, of(15 << 20, 128))];
         let merged = Configuration::merged(&all).unwrap();

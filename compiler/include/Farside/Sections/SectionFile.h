@@ -49,6 +49,8 @@ struct SectionFile {
   /// Whether several threads use sections: -1 if the file does not say.
   int threads = -1;
   std::vector<SectionSpec> sections;
+  /// By bytes of local memory, the least first, how many lines a second the program waited for when its sections were found.
+  std::vector<std::pair<uint64_t, uint64_t>> tuned;
   std::vector<SectionFileError> errors;
 
   /// How an error, or a warning, is shown: as a compiler shows those in a source.

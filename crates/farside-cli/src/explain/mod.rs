@@ -57,7 +57,8 @@ pub fn explain(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn units_of(program: &Path) -> Result<Vec<Unit>, Failure> {
+/// The compiler's notes in a program.
+pub(crate) fn units_of(program: &Path) -> Result<Vec<Unit>, Failure> {
     let name = program.display();
     let file = File::open(program)
         .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;

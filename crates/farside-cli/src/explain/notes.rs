@@ -20,6 +20,18 @@ pub struct Unit {
     pub sites: Vec<Site>,
     /// What comes to what they allocate, in no particular order.
     pub accesses: Vec<Access>,
+    /// How it ran when its sections were found; the least local memory first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tuned: Vec<Tuned>,
+}
+
+/// How a program ran when its sections were found.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tuned {
+    /// Bytes of local memory.
+    pub local: u64,
+    /// Lines that it waited for in a second.
+    pub misses: u64,
 }
 
 /// An allocation in the source.

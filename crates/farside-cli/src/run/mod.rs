@@ -2,6 +2,7 @@
 
 mod auto;
 mod children;
+mod drift;
 mod far;
 mod following;
 mod footprint;
@@ -324,7 +325,11 @@ fn conclude(
         complain(&format!("cannot write statistics to {}: {error}", stats.display()));
     }
     if !options.quiet {
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), report.summary().as_bytes());
+        let mut text = report.summary();
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        let path = find(OsStr::new(&report.program), &search).ok();
+        text.extend(path.and_then(|path| drift::warning(&path, report)));
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     }
     let cleaned = if supervisor.has_survivors() {
         linger::leave_behind(supervisor, registration, || far::clean_up(options, far))

@@ -37,6 +37,9 @@ pub struct Tuning {
     pub paged: Vec<f64>,
     /// Functions that suffer, and the share of their time that they wait, the first most.
     pub suffering: Vec<(String, f64)>,
+    /// Large allocations that cannot go to sections.
+    #[serde(default)]
+    pub stays: Vec<Stays>,
     /// What was tried.
     pub steps: Vec<Step>,
     /// The best configuration.
@@ -45,6 +48,17 @@ pub struct Tuning {
     pub times: Vec<f64>,
     /// Whether nothing more is to be gained.
     pub is_done: bool,
+}
+
+/// An allocation that cannot go to a section.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stays {
+    /// File and line.
+    pub place: String,
+    /// Most bytes at once.
+    pub bytes: u64,
+    /// Why.
+    pub why: String,
 }
 
 /// Something that was tried.

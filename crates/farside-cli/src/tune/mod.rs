@@ -13,7 +13,6 @@ mod waits;
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -227,7 +226,6 @@ impl Tuner<'_> {
             let arguments = self.arguments;
             Journal::new(&arguments.build, arguments.run(), arguments.far(), footprint)
         });
-        let mut fastest: Option<Built> = None;
         let mut shapes: Option<Configuration> = None;
         for local in locals {
             let local = match local {
@@ -258,30 +256,30 @@ impl Tuner<'_> {
                 progress: &self.progress,
             };
             let mut steps = tuning.steps.len();
-            let state = &self.arguments.state;
-            let best = search.run(&mut tuning, |tuning| {
+            let (state, progress) = (&self.arguments.state, &self.progress);
+            search.run(&mut tuning, |tuning| {
                 for (number, step) in tuning.steps.iter().enumerate().skip(steps) {
-                    say(&report::line(number + 1, step));
+                    progress.tell(&report::line(number + 1, step));
                 }
                 steps = tuning.steps.len();
                 *journal.tuning(local) = tuning.clone();
                 journal.save(state)
             })?;
-            fastest = fastest.or(best);
             shapes = shapes.or_else(|| Some(tuning.best).filter(|it| !it.sections.is_empty()));
         }
-        if let Some(merged) = merged(&journal).filter(|_| journal.tunings.len() > 1) {
-            self.progress.say("builds the program with capacities for all amounts of local memory");
-            fastest = Some(self.builder.build(Variant { sections: &merged, profiled: false })?);
+        // Once more, with what was found out at the end, and for all amounts of local memory.
+        if let Some(last) = merged(&journal).or_else(|| first(&journal)) {
+            self.progress.say("builds the program as it is fastest");
+            let built = self.builder.build(Variant { sections: &last, profiled: false })?;
             for tuning in &journal.tunings {
-                let failed =
-                    |broken: Broken| Failure::own(format!("with all capacities: {broken}"));
-                let built = fastest.as_ref().unwrap_or(&paged);
-                let ran = self.trials.run(built, tuning.local).map_err(failed)?;
+                let failed = |broken: Broken| Failure::own(format!("the last build: {broken}"));
+                let ran = self.trials.run(&built, tuning.local).map_err(failed)?;
                 self.trials.insist(&ran, &printed).map_err(failed)?;
             }
+            self.builder.install(&built)?;
+        } else {
+            self.builder.install(&paged)?;
         }
-        self.builder.install(fastest.as_ref().unwrap_or(&paged))?;
         Ok(journal)
     }
 
@@ -306,18 +304,16 @@ impl Tuner<'_> {
     }
 }
 
+/// That of the first amount of local memory for which there is one.
+fn first(journal: &Journal) -> Option<Configuration> {
+    journal.tunings.iter().map(|it| &it.best).find(|it| !it.sections.is_empty()).cloned()
+}
+
 /// One configuration for all amounts of local memory, if there can be one.
 fn merged(journal: &Journal) -> Option<Configuration> {
     let mut all: Vec<_> = journal.tunings.iter().map(|it| (it.local, it.best.clone())).collect();
     all.sort_by_key(|(local, _)| *local);
     Configuration::merged(&all).filter(|it| !it.sections.is_empty())
-}
-
-/// Tells a person that waits what has been done; nothing in a pipe.
-fn say(line: &str) {
-    if std::io::stderr().is_terminal() {
-        eprintln!("{line}");
-    }
 }
 
 /// Writes section files and the page, and prints the result.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use farside_report::chart::{Axis, BarChart, LineChart, Series};
 use farside_report::report::{Figure, Report, Section, Table};
 
-use super::journal::{Journal, Outcome, Step, Tuning, median};
+use super::journal::{Journal, Outcome, Stays, Step, Tuning, median};
 use super::search::structure;
 use crate::options::Size;
 
@@ -24,6 +24,9 @@ pub fn text(journal: &Journal) -> String {
                 structure(section.ways),
                 sites.collect::<Vec<_>>().join(", ")
             );
+        }
+        for Stays { place, bytes, why } in &tuning.stays {
+            let _ = writeln!(text, "  stays in paged memory: {place}, {}: {why}", Size(*bytes));
         }
     }
     text
@@ -93,6 +96,21 @@ fn tuning_sections(journal: &Journal, tuning: &Tuning) -> Vec<Section> {
             figure: None,
             table: Some(Table {
                 columns: ["function", "waits"].map(str::to_owned).into(),
+                rows: rows.collect(),
+            }),
+        });
+    }
+    if !tuning.stays.is_empty() {
+        let rows = tuning.stays.iter();
+        let rows =
+            rows.map(|it| vec![it.place.clone(), Size(it.bytes).to_string(), it.why.clone()]);
+        sections.push(Section {
+            id: id("stays"),
+            title: "What cannot go to sections".to_owned(),
+            text: "Large allocations, and why they stay in paged memory.".to_owned(),
+            figure: None,
+            table: Some(Table {
+                columns: ["allocation", "bytes", "why"].map(str::to_owned).into(),
                 rows: rows.collect(),
             }),
         });

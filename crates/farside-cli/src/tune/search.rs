@@ -10,9 +10,9 @@ use farside_tune::{
 
 use super::build::{Builder, Built, Variant};
 use super::decide::{self, Decision, Known, Room, sites_of};
-use super::journal::{Curve, Outcome, Step, Tuning, median};
+use super::journal::{Curve, Outcome, Stays, Step, Tuning, median};
 use super::stop;
-use super::trial::{Broken, Printed, Trials, counter};
+use super::trial::{Broken, Printed, Ran, Trials, counter};
 use super::variations::variations;
 use super::waits::Waits;
 use crate::Failure;
@@ -63,6 +63,9 @@ pub struct Search<'a> {
 /// A run may take so many times as long as in paged memory, and so many seconds more.
 const PATIENCE: (f64, f64) = (10.0, 10.0);
 
+/// What is no smaller than this part of all is told if it cannot go to sections.
+const LARGE: u64 = 50;
+
 /// What a run in paged memory told.
 struct Suffered {
     profile: Profile,
@@ -71,7 +74,7 @@ struct Suffered {
 }
 
 impl Search<'_> {
-    /// Searches on from where `tuning` is; `save` keeps each step. Returns the best build, if it has sections.
+    /// Searches on from where `tuning` is; `save` keeps each step.
     ///
     /// # Errors
     /// If the program cannot be run at all, or a file cannot be written.
@@ -79,8 +82,10 @@ impl Search<'_> {
         &mut self,
         tuning: &mut Tuning,
         mut save: impl FnMut(&Tuning) -> Result<(), Failure>,
-    ) -> Result<Option<Built>, Failure> {
+    ) -> Result<(), Failure> {
         let suffered = self.begin(tuning)?;
+        // That is known anew at the end.
+        tuning.best.tuned.clear();
         let mut thresholds = self.effort.thresholds;
         let mut best = self.rebuild(&tuning.best)?;
         let mut excluded = BTreeSet::new();
@@ -108,9 +113,9 @@ impl Search<'_> {
                 }
                 continue;
             };
-            let before = median(&tuning.times);
             let built = self.measure(tuning, &mut step, best.as_ref())?;
             stop::check()?;
+            let before = median(&tuning.times);
             match (&step.outcome, built) {
                 (Outcome::Kept, Some(built)) => {
                     deciding &= 1.0 - median(&step.times) / before >= self.effort.gain;
@@ -118,7 +123,10 @@ impl Search<'_> {
                     tuning.times = step.times.clone();
                     best = Some(built);
                 }
-                (Outcome::Broken(_), _) => excluded.extend(self.culprits(&step, &proposals)?),
+                (Outcome::Broken(_), _) if deciding => {
+                    excluded.extend(self.culprits(&step, &proposals)?);
+                }
+                (Outcome::Broken(_), _) => {}
                 // What was measured of it may tell more.
                 (Outcome::Open, _) => {}
                 _ => deciding = false,
@@ -126,21 +134,23 @@ impl Search<'_> {
             tuning.steps.push(step);
             save(tuning)?;
         }
-        let best = self.confirm(tuning, best)?;
-        save(tuning)?;
-        Ok(best)
+        self.confirm(tuning, best)?;
+        save(tuning)
     }
 
     /// Runs the best in turn with paged memory, whose times are of another moment. What is not faster at the end is not kept.
-    fn confirm(&self, tuning: &mut Tuning, best: Option<Built>) -> Result<Option<Built>, Failure> {
-        let Some(built) = best else { return Ok(None) };
+    fn confirm(&self, tuning: &mut Tuning, best: Option<Built>) -> Result<(), Failure> {
+        let Some(built) = best else { return Ok(()) };
         let failed =
             |broken: Broken| Failure::own(format!("what ran before does not any more: {broken}"));
         let (mut paged, mut times) = (Vec::new(), Vec::new());
         for round in 1..=3 * self.effort.repetitions {
             self.progress.say(format!("the best beside paged memory: run {round}"));
             paged.push(self.one(self.paged).map_err(failed)?);
-            times.push(self.one(&built).map_err(failed)?);
+            let ran = self.ran(&built).map_err(failed)?;
+            let misses = counter(&ran.report, "section_misses") / ran.seconds.max(1e-3);
+            tuning.best.tuned = vec![(self.room.local, misses as u64)];
+            times.push(ran.seconds);
             let enough = round >= self.effort.repetitions;
             if enough && compare(&paged, &times) != Verdict::Open {
                 break;
@@ -153,12 +163,11 @@ impl Search<'_> {
             Verdict::Open => median(&times) < median(&paged) && paged.len() < 3,
         };
         (tuning.paged, tuning.times) = (paged, times);
-        if is_faster {
-            return Ok(Some(built));
+        if !is_faster {
+            tuning.best = Configuration::default();
+            tuning.times.clone_from(&tuning.paged);
         }
-        tuning.best = Configuration::default();
-        tuning.times.clone_from(&tuning.paged);
-        Ok(None)
+        Ok(())
     }
 
     /// Runs it in paged memory: how long that takes, where it waits, and what it allocates.
@@ -186,6 +195,7 @@ impl Search<'_> {
         // What is foreseen in a usual run is not waited for; faults are told without anything foreseen.
         let waits = Waits::of(self.candidates, &faults.report, wait * waited / found.max(1.0));
         let ranked = rank(self.candidates, &profile, &waits.functions);
+        tuning.stays = self.stays(&profile);
         tuning.suffering =
             ranked.iter().map(|it| (it.function.clone(), it.share().min(1.0))).collect();
         if tuning.times.is_empty() {
@@ -193,6 +203,20 @@ impl Search<'_> {
         }
         tuning.paged = times;
         Ok(Suffered { profile, waits, ranked })
+    }
+
+    /// Large allocations that cannot go to sections, the largest first.
+    fn stays(&self, profile: &Profile) -> Vec<Stays> {
+        let of = |site: &farside_tune::Site| {
+            let bytes = profile.of_site(site)?.peak_bytes;
+            let because = site.because.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
+            let why = format!("{}{because}", site.stays.as_ref()?);
+            Some(Stays { place: format!("{}:{}", site.file, site.line), bytes, why })
+        };
+        let mut all: Vec<Stays> = self.candidates.sites.iter().filter_map(of).collect();
+        all.retain(|it| it.bytes >= self.room.footprint / LARGE);
+        all.sort_by_key(|it| std::cmp::Reverse(it.bytes));
+        all
     }
 
     /// The best of an earlier search.
@@ -249,9 +273,6 @@ impl Search<'_> {
         };
         let decision = match self.profile_of(&measured, proposals, suffered) {
             Ok(decision) => decision,
-            Err(Broken::Fails(why)) if tuning.steps.is_empty() && proposals.len() == 1 => {
-                return Err(Failure::own(why));
-            }
             Err(why) => return Ok(Some(broken(Outcome::Broken(why.to_string())))),
         };
         Ok(step_of(tuning, decision))
@@ -345,9 +366,13 @@ impl Search<'_> {
     }
 
     fn one(&self, built: &Built) -> Result<f64, Broken> {
+        self.ran(built).map(|ran| ran.seconds)
+    }
+
+    fn ran(&self, built: &Built) -> Result<Ran, Broken> {
         let ran = self.trials.run(built, self.room.local)?;
         self.trials.insist(&ran, self.printed)?;
-        Ok(ran.seconds)
+        Ok(ran)
     }
 
     /// Sites with which a program does not work: those of the sections that do not work by themselves.
@@ -360,7 +385,8 @@ impl Search<'_> {
         let mut culprits = BTreeSet::new();
         for section in &step.configuration.sections {
             self.progress.say(format!("is it the section '{}'?", section.name));
-            let alone = Configuration { sections: vec![section.clone()] };
+            let alone =
+                Configuration { sections: vec![section.clone()], ..Configuration::default() };
             let built = self.builder.build(Variant { sections: &alone, profiled: false });
             let works = built.is_ok_and(|built| self.one(&built).is_ok());
             if !works {

@@ -85,7 +85,10 @@ mod tests {
             capacities: Vec::new(),
             ahead: None,
         };
-        let best = Configuration { sections: vec![section("a", 0), section("b", 1)] };
+        let best = Configuration {
+            sections: vec![section("a", 0), section("b", 1)],
+            ..Configuration::default()
+        };
         let mut tuning = Tuning { best, ..Tuning::default() };
         let all = variations(&tuning);
         let shapes: Vec<Vec<(u32, u64)>> = all

@@ -241,6 +241,31 @@ fn what_is_built_wrong_is_not_kept() {
 }
 
 #[test]
+fn it_is_told_what_cannot_go_to_sections() {
+    let Some(stage) = Stage::new("it_is_told_what_cannot_go_to_sections") else { return };
+    // The C library sorts it.
+    let text = "#include <stdio.h>\n#include <stdlib.h>\n\
+        static int order(const void *one, const void *other) {\n\
+        return *(const int *)one - *(const int *)other;\n}\n\
+        int main(void) {\n\
+        int *all = malloc(1 << 22);\n\
+        for (int i = 0; i < 1 << 20; i++) all[i] = i * 7919 % 65536;\n\
+        qsort(all, 1 << 20, sizeof *all, order);\n\
+        printf(\"%d\\n\", all[5000]);\n\
+        return 0;\n}\n";
+    stage.write("sorted.c", text);
+    let options = ["--local", "60%", "--iterations", "1", "--repetitions", "1"];
+    let output = stage.tune("$CC -O2 -g -o sorted sorted.c", &options, &["./sorted"]);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{output:?}");
+    assert!(printed.contains("nothing was found in 0 steps"), "{printed}");
+    assert!(
+        printed.contains("stays in paged memory: sorted.c:7, 4 MiB") && printed.contains("'qsort'"),
+        "{printed}"
+    );
+}
+
+#[test]
 fn what_cannot_be_tuned_is_refused() {
     let Some(stage) = Stage::new("what_cannot_be_tuned_is_refused") else { return };
     let program = ["./graph", SIZE[0], SIZE[1]];
