@@ -172,7 +172,9 @@ fn one_program_has_capacities_for_several_amounts_of_memory() {
     let files = stage.files();
     if tunings.iter().all(|it| sections(it) == 2) {
         let file = fs::read_to_string(stage.path("sections.toml")).expect("a section file");
-        assert_eq!(file.matches("{ local = ").count(), 4, "{file}");
+        // For each section and each amount of memory; and how often sections missed with each.
+        assert_eq!(file.matches(", capacity = ").count(), 4, "{file}");
+        assert_eq!(file.matches(", misses = ").count(), 2, "{file}");
         assert_eq!(file.matches("capacities = ").count(), 2, "{file}");
     } else {
         // Not all of them are faster here and now: each has a file of its own.
