@@ -1,4 +1,4 @@
-//! What can only be tried: simpler structures, other lines, and sections that may be better off in paged memory (Mira, sections 3.1 and
+//! What can only be tried: simpler structures, other lines, what is sent for ahead, and sections that may be better off in paged memory (Mira, sections 3.1 and
 //! 3.3).
 
 use farside_tune::{Configuration, Section};
@@ -9,6 +9,10 @@ use crate::options::Size;
 
 /// The shortest and the longest line that is tried.
 const LINES: [u64; 2] = [64, 64 << 10];
+
+/// How many lines loops send for ahead if a section file does not say, and at most.
+const USUALLY_AHEAD: u32 = 8;
+const MOST_AHEAD: u32 = 64;
 
 /// What half of a line is below of which a sample tells all.
 const SAMPLED: u64 = 2048;
@@ -39,6 +43,18 @@ pub fn variations(tuning: &Tuning) -> Vec<Step> {
             changed(section, "other lines", words, &|it| it.line = line)
         })
     });
+    let ahead = sections.iter().flat_map(|section| {
+        let farther = section.ahead.unwrap_or(USUALLY_AHEAD) * 2;
+        let has_room = |ahead: &u32| {
+            *ahead <= MOST_AHEAD && u64::from(*ahead) * section.line * 2 <= section.capacity
+        };
+        let distances = [Some(farther).filter(has_room), Some(0)].into_iter().flatten();
+        let others = distances.filter(|it| section.ahead != Some(*it));
+        others.map(|ahead| {
+            let words = format!("{ahead} lines are sent for ahead");
+            changed(section, "another distance", words, &|it| it.ahead = Some(ahead))
+        })
+    });
     let without = sections.iter().map(|section| {
         let mut configuration = best.clone();
         configuration.sections.retain(|it| it.name != section.name);
@@ -46,7 +62,7 @@ pub fn variations(tuning: &Tuning) -> Vec<Step> {
     });
     let without = without.filter(|it| !it.configuration.sections.is_empty());
     let tried = |step: &Step| tuning.steps.iter().any(|it| it.configuration == step.configuration);
-    simpler.chain(lines).chain(without).filter(|step| !tried(step)).collect()
+    simpler.chain(lines).chain(ahead).chain(without).filter(|step| !tried(step)).collect()
 }
 
 /// The next simpler structure: anywhere, sets of 16, half as many, direct.
@@ -91,23 +107,30 @@ mod tests {
         };
         let mut tuning = Tuning { best, ..Tuning::default() };
         let all = variations(&tuning);
-        let shapes: Vec<Vec<(u32, u64)>> = all
+        let shapes: Vec<Vec<_>> = all
             .iter()
-            .map(|it| it.configuration.sections.iter().map(|it| (it.ways, it.line)).collect())
+            .map(|it| {
+                it.configuration.sections.iter().map(|it| (it.ways, it.line, it.ahead)).collect()
+            })
             .collect();
-        let (one, other) = ((0, 64), (1, 64));
-        let longer = |it: (u32, u64)| (it.0, 128);
+        let (one, other) = ((0, 64, None), (1, 64, None));
+        let longer = |it: (u32, u64, _)| (it.0, 128, it.2);
+        let ahead = |it: (u32, u64, _), lines| (it.0, it.1, Some(lines));
         assert_eq!(
             shapes,
             [
-                vec![(16, 64), other],
+                vec![(16, 64, None), other],
                 vec![longer(one), other],
                 vec![one, longer(other)],
+                vec![ahead(one, 16), other],
+                vec![ahead(one, 0), other],
+                vec![one, ahead(other, 16)],
+                vec![one, ahead(other, 0)],
                 vec![other],
                 vec![one]
             ]
         );
         tuning.steps.extend(all.into_iter().take(2));
-        assert_eq!(variations(&tuning).len(), 3);
+        assert_eq!(variations(&tuning).len(), 7);
     }
 }
