@@ -1,8 +1,8 @@
 //! How often a section of some shape would miss, from a sample of the accesses to it (Mira, section 3.4; SHARDS).
 //!
-//! A run writes down all accesses to some units of a section, which are the same distance apart. Numbered by that distance, they
-//! are a section with as many times fewer slots, which sees as many times fewer misses. Lines that share a set of a section are
-//! in the sample all or none, so that they meet there as they would.
+//! A run writes down all accesses to some units of a section, which are the same distance apart. Numbered by that
+//! distance, they are a section with as many times fewer slots, which sees as many times fewer misses. Lines that
+//! share a set of a section are in the sample all or none, so that they meet there as they would.
 
 use std::collections::BTreeSet;
 
@@ -122,7 +122,8 @@ impl Sampled {
         let slots = (capacity / line).max(1);
         let in_sets = |ways: u64| {
             let ways = ways.clamp(1, slots);
-            // Less than a set there is not: what is that small looks better than it is, but for what is used side by side.
+            // Less than a set there is not: what is that small looks better than it is, but for what is used side by
+            // side.
             self.in_sets(line, ways, (slots / ways / self.rate).max(1))
         };
         let counts = match ways {
@@ -184,8 +185,8 @@ impl Sampled {
         counts
     }
 
-    /// Each line that is looked for, in order, whether it is written, and whether a loop holds it: what is looked up by itself
-    /// comes to one block.
+    /// Each line that is looked for, in order, whether it is written, and whether a loop holds it: what is looked up
+    /// by itself comes to one block.
     fn lines(&self, line: u64, mut each: impl FnMut(u64, bool, bool)) {
         let blocks = line / BLOCK;
         for access in &self.accesses {

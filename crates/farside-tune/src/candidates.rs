@@ -1,4 +1,5 @@
-//! What the compiler tells of a program that is to be tuned: allocations that may go to sections, and what comes to them.
+//! What the compiler tells of a program that is to be tuned: allocations that may go to sections, and what comes to
+//! them.
 
 use serde::{Deserialize, Serialize};
 

@@ -69,8 +69,8 @@ impl Configuration {
         self.sections.iter().find(|it| it.name == name)
     }
 
-    /// One configuration for several amounts of local memory, with what is for each, the least first; none if they differ in more
-    /// than capacities.
+    /// One configuration for several amounts of local memory, with what is for each, the least first; none if they
+    /// differ in more than capacities.
     pub fn merged(all: &[(u64, Self)]) -> Option<Self> {
         let (_, first) = all.first()?;
         let mut merged = first.clone();

@@ -11,8 +11,8 @@ pub struct Network {
     pub per_byte: f64,
 }
 
-/// How much longer than the shortest line one may take and still be worth its bytes: where the time that a read takes begins to
-/// follow its length.
+/// How much longer than the shortest line one may take and still be worth its bytes: where the time that a read takes
+/// begins to follow its length.
 const BALANCED: f64 = 1.25;
 
 /// Seconds that the program itself spends on a line that is sent for ahead or stored, however long it is.
@@ -59,7 +59,8 @@ impl Network {
 /// What was measured of a section, against what was foreseen of the same shape.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Calibration {
-    /// Of the lines that lookups are foreseen to miss, the share that the program waits for; the others are sent for ahead.
+    /// Of the lines that lookups are foreseen to miss, the share that the program waits for; the others are sent for
+    /// ahead.
     pub waited: f64,
     /// The same of lines that loops hold.
     pub held: f64,
@@ -73,7 +74,8 @@ impl Default for Calibration {
     }
 }
 
-/// Seconds that a lookup takes more than a plain access, by structure: their order is what counts, until runs are measured.
+/// Seconds that a lookup takes more than a plain access, by structure: their order is what counts, until runs are
+/// measured.
 fn lookup(ways: Ways) -> f64 {
     match ways {
         Ways::Direct => 1.0e-9,

@@ -1,4 +1,5 @@
-//! Lines and structures of sections (Mira, sections 3.2 and 3.3): what is usual for a pattern, and what is best by a trace.
+//! Lines and structures of sections (Mira, sections 3.2 and 3.3): what is usual for a pattern, and what is best by a
+//! trace.
 
 use rayon::prelude::*;
 
@@ -33,7 +34,8 @@ const LINES: [u64; 2] = [64, 4096];
 /// The longest line that is looked at.
 const LONGEST: u64 = 64 << 10;
 
-/// The share of lookups, or of misses, by loops that hold lines from which on it is a stream, whatever the compiler says.
+/// The share of lookups, or of misses, by loops that hold lines from which on it is a stream, whatever the compiler
+/// says.
 const STREAMS: f64 = 0.9;
 
 /// Most lines of a set; more of them are better looked for anywhere.
@@ -44,8 +46,9 @@ const DESCRIPTION: u64 = 16;
 
 /// Line and structure before anything is measured.
 ///
-/// What is used in order has the line that the network carries best, and as many lines in a set as are used at the same time.
-/// What is used here and there has a line as long as what is used together, and at least such that what describes it is small.
+/// What is used in order has the line that the network carries best, and as many lines in a set as are used at the
+/// same time. What is used here and there has a line as long as what is used together, and at least such that what
+/// describes it is small.
 pub fn usual(pattern: Pattern, network: &Network) -> (u64, u32) {
     match pattern {
         Pattern::Stream { at_once, .. } => (network.balanced_line(), structure(at_once)),
@@ -67,8 +70,8 @@ fn structure(at_once: u32) -> u32 {
 
 /// For each capacity from a few lines to all that is used, the best line and structure by a trace; the smallest first.
 ///
-/// Capacities are tenths of what is used, and halvings of the smallest of these; none is above `most`. With `only` this line
-/// and structure are looked at.
+/// Capacities are tenths of what is used, and halvings of the smallest of these; none is above `most`. With `only`
+/// this line and structure are looked at.
 pub fn layouts(
     sampled: &Sampled,
     pattern: Pattern,
@@ -98,8 +101,8 @@ pub fn layouts(
     capacities(sampled.footprint(), most).into_iter().filter_map(of).collect()
 }
 
-/// What lines would do. Of lines that are longer than the sample tells about it is only known that loops which come to nearly all
-/// of them one after another have as many times fewer.
+/// What lines would do. Of lines that are longer than the sample tells about it is only known that loops which come
+/// to nearly all of them one after another have as many times fewer.
 fn counts(sampled: &Sampled, line: u64, ways: u32, capacity: u64) -> Counts {
     let told = line.min(sampled.largest_line());
     let counts = sampled.simulate(told, Ways::of(ways), capacity);

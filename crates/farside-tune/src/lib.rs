@@ -1,9 +1,9 @@
 //! Finds the cache sections of a program by itself (Mira, chapter 3): which functions suffer, which of the objects that
 //! they use get sections, and the lines, structures and sizes of these.
 //!
-//! Decisions only: what the compiler tells of a program ([`Candidates`]) and what a run of it measured ([`Profile`], and
-//! the accesses in [`trace`]) come in, a [`Configuration`] goes out. Building, running and comparing is the matter of
-//! `farside tune`.
+//! Decisions only: what the compiler tells of a program ([`Candidates`]) and what a run of it measured ([`Profile`],
+//! and the accesses in [`trace`]) come in, a [`Configuration`] goes out. Building, running and comparing is the
+//! matter of `farside tune`.
 
 mod cache;
 mod candidates;

@@ -46,7 +46,8 @@ fn p_less(less: &[f64], more: &[f64]) -> f64 {
 
 /// Of all orders of so many and so many, how many have each number of pairs in which the first is greater.
 fn orders(one: usize, other: usize) -> Vec<f64> {
-    // By how many of the first there are: the last in order is one of the first, greater than all of the others, or not.
+    // By how many of the first there are: the last in order is one of the first, greater than all of the others, or
+    // not.
     let mut table = vec![vec![1.0]; other + 1];
     for taken in 1..=one {
         let mut next = vec![vec![1.0]];

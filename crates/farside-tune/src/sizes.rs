@@ -1,7 +1,7 @@
 //! How large each section is (Mira, section 3.4): an integer linear programme.
 //!
-//! Each section has some choices, each with its bytes and with the seconds that it costs. One of each is taken, so that all
-//! seconds together are least and at no time the sections that live then have more bytes than there are.
+//! Each section has some choices, each with its bytes and with the seconds that it costs. One of each is taken, so
+//! that all seconds together are least and at no time the sections that live then have more bytes than there are.
 
 use std::ops::RangeInclusive;
 

@@ -41,8 +41,8 @@ pub(crate) fn reached<'a>(candidates: &'a Candidates, from: &'a str) -> BTreeSet
 
 /// All functions that wait, those that suffer most first.
 ///
-/// What a function waits is also what all that it calls waits, each counted once, however they call one another. That is held
-/// against the time of the function, so that what runs fast anyway comes last.
+/// What a function waits is also what all that it calls waits, each counted once, however they call one another. That
+/// is held against the time of the function, so that what runs fast anyway comes last.
 pub fn rank(candidates: &Candidates, profile: &Profile, overheads: &Overheads) -> Vec<Suffering> {
     let mut all: Vec<Suffering> = profile
         .functions

@@ -178,8 +178,8 @@ pub fn median(times: &[f64]) -> f64 {
 }
 
 impl Tuning {
-    /// The configuration to go on from: the best, or, as long as nothing is faster than paged memory, the fastest that was
-    /// measured.
+    /// The configuration to go on from: the best, or, as long as nothing is faster than paged memory, the fastest
+    /// that was measured.
     pub fn base(&self) -> &Configuration {
         let measured = self.steps.iter().filter(|it| !it.times.is_empty());
         let fastest =

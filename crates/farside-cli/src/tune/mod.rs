@@ -78,8 +78,9 @@ pub struct TuneArguments {
     /// Do not insist that it prints the same each time.
     #[arg(long)]
     any_output: bool,
-    /// Write the section file here. With several amounts of local memory the program takes the capacities for what it has when it
-    /// starts; if more than capacities would have to differ, there are several files, with sizes before the end of the name.
+    /// Write the section file here. With several amounts of local memory the program takes the capacities for what it
+    /// has when it starts; if more than capacities would have to differ, there are several files, with sizes before
+    /// the end of the name.
     #[arg(long, short, value_name = "FILE", default_value = "sections.toml")]
     output: PathBuf,
     /// Write a page with all that was tried.

@@ -1,4 +1,5 @@
-//! The search: profile, decide, build, measure, keep or roll back, until nothing is gained (Mira, sections 2.2 and 3.1).
+//! The search: profile, decide, build, measure, keep or roll back, until nothing is gained (Mira, sections 2.2 and
+//! 3.1).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -138,7 +139,8 @@ impl Search<'_> {
         save(tuning)
     }
 
-    /// Runs the best in turn with paged memory, whose times are of another moment. What is not faster at the end is not kept.
+    /// Runs the best in turn with paged memory, whose times are of another moment. What is not faster at the end is
+    /// not kept.
     fn confirm(&self, tuning: &mut Tuning, best: Option<Built>) -> Result<(), Failure> {
         let Some(built) = best else { return Ok(()) };
         let failed =
@@ -311,7 +313,8 @@ impl Search<'_> {
         known.decide().map_err(fails)
     }
 
-    /// Builds a step and runs it in turn with the best so far, until it is known which is faster, or it cannot be known.
+    /// Builds a step and runs it in turn with the best so far, until it is known which is faster, or it cannot be
+    /// known.
     fn measure(
         &mut self,
         tuning: &mut Tuning,

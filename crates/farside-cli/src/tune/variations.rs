@@ -1,5 +1,5 @@
-//! What can only be tried: simpler structures, other lines, what is sent for ahead, and sections that may be better off in paged memory (Mira, sections 3.1 and
-//! 3.3).
+//! What can only be tried: simpler structures, other lines, what is sent for ahead, and sections that may be better
+//! off in paged memory (Mira, sections 3.1 and 3.3).
 
 use farside_tune::{Configuration, Section};
 
@@ -17,8 +17,8 @@ const MOST_AHEAD: u32 = 64;
 /// What half of a line is below of which a sample tells all.
 const SAMPLED: u64 = 2048;
 
-/// Variations of the [configuration to go on from](Tuning::base) that were not tried yet: those of the largest sections first, to which most misses
-/// come.
+/// Variations of the [configuration to go on from](Tuning::base) that were not tried yet: those of the largest
+/// sections first, to which most misses come.
 pub fn variations(tuning: &Tuning) -> Vec<Step> {
     let best = tuning.base();
     let mut sections: Vec<&Section> = best.sections.iter().collect();

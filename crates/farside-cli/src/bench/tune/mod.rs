@@ -1,8 +1,9 @@
 //! `farside bench tune`: programs for which `farside tune` finds the sections (Mira, chapter 7).
 //!
-//! Programs that nobody changed, and for which there is no section file, are tuned for 10 to 80 % local memory, and held
-//! against the kernel's own swap; figures are the seconds that the programs themselves say they took, while what tuning looks at
-//! is the time from start to end. Runs that are compared alternate, figures are medians, and all have to print the same.
+//! Programs that nobody changed, and for which there is no section file, are tuned for 10 to 80 % local memory, and
+//! held against the kernel's own swap; figures are the seconds that the programs themselves say they took, while what
+//! tuning looks at is the time from start to end. Runs that are compared alternate, figures are medians, and all have
+//! to print the same.
 
 mod sizes;
 mod steps;

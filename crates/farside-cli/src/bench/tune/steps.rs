@@ -1,5 +1,5 @@
-//! What each part of a configuration gains (Mira, figure 7.5): sections by themselves, their lines and structures, and what is sent
-//! for ahead.
+//! What each part of a configuration gains (Mira, figure 7.5): sections by themselves, their lines and structures,
+//! and what is sent for ahead.
 
 use farside_tune::Configuration;
 

@@ -87,7 +87,8 @@ impl Bench<'_> {
         Ok(program(&built.path, &work.arguments(self.args.scale)))
     }
 
-    /// Seconds of the tuned program and on swap, if there can be swap; steps; and what each part of the configuration gains.
+    /// Seconds of the tuned program and on swap, if there can be swap; steps; and what each part of the configuration
+    /// gains.
     #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
     fn one(
         &self,
