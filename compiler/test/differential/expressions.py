@@ -103,9 +103,13 @@ class Expressions:
             return f"(u64){random.choice(choices)}"
         return f"{random.choice([0, 1, 2, 3, 7, 63, 255, 4096, random.getrandbits(31), random.getrandbits(63)])}ul"
 
+    def unforeseen(self, scope, depth=2):
+        """A number that clang does not know: of code that is never come to it makes nothing, and sites in it are not there."""
+        return f"({self.number(scope, depth)} ^ h)"
+
     def condition(self, scope, depth=1):
         random = self.random
-        left, right = self.number(scope, depth), self.number(scope, depth)
+        left, right = self.unforeseen(scope, depth), self.number(scope, depth)
         if random.random() < 0.5:
             return f"({left} {random.choice(['<', '>=', '==', '!='])} {right})"
         return f"(({left} & {random.choice([1, 3, 4, 8])}) {random.choice(['==', '!='])} 0)"

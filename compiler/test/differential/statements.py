@@ -69,7 +69,7 @@ class Statements(Expressions):
         return lines + ["}"]
 
     def choose(self, scope):
-        lines = [f"switch ({self.number(scope)} % 5) {{"]
+        lines = [f"switch ({self.unforeseen(scope)} % 5) {{"]
         for case in self.random.sample(range(5), 3):
             lines += [f"case {case}: {{"] + indented(self.block(scope.inner(inLoop=False, back="break;"), 1)) + ["}"]
             if self.random.random() < 0.6:
@@ -144,7 +144,7 @@ class Statements(Expressions):
                 f"{self.random.choice(['break', 'continue'])};"]
 
     def comeBack(self, scope):
-        return [f"if ({self.number(scope)} % 3 == 0) {scope.back}"]
+        return [f"if ({self.unforeseen(scope)} % 3 == 0) {scope.back}"]
 
     # Pointers.
 
