@@ -138,10 +138,13 @@ fn pattern_of(candidates: &Candidates, sites: &[usize], functions: &BTreeSet<Str
     }
 }
 
+/// Letters of a function that its section is named after: with a number, no more than the compiler takes.
+const LETTERS: usize = 32;
+
 /// A name that says where it comes from, and that no other section has.
 fn name_of(site: &Site, others: &[Proposal]) -> String {
     let letters = |it: char| if it.is_ascii_alphanumeric() { it } else { '_' };
-    let function: String = site.function.chars().map(letters).take(40).collect();
+    let function: String = site.function.chars().map(letters).take(LETTERS).collect();
     let function = if function.starts_with(|it: char| it.is_ascii_alphabetic()) {
         function
     } else {
@@ -150,4 +153,33 @@ fn name_of(site: &Site, others: &[Proposal]) -> String {
     let taken = |name: &str| others.iter().any(|it| it.name == name);
     let numbered = (2..).map(|number| format!("{function}_{number}"));
     std::iter::once(function.clone()).chain(numbered).find(|it| !taken(it)).unwrap_or(function)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_such_as_the_compiler_takes() {
+        let site = |function: &str| Site {
+            file: String::new(),
+            function: function.to_owned(),
+            line: 1,
+            column: 1,
+            class: 0,
+            stays: None,
+            because: None,
+        };
+        let long = site(&"operator new<>".repeat(9));
+        let mut proposals = Vec::new();
+        for _ in 0..12 {
+            let name = name_of(&long, &proposals);
+            let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '_';
+            assert!(name.len() <= 40 && name.chars().all(is_plain), "{name}");
+            assert!(proposals.iter().all(|it: &Proposal| it.name != name), "{name}");
+            let pattern = Pattern::Stream { stride: 1, at_once: 1 };
+            proposals.push(Proposal { name, sites: Vec::new(), pattern, bytes: 0 });
+        }
+        assert_eq!(name_of(&site("~Table"), &[]), "s_Table");
+    }
 }
