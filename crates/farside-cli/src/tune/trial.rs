@@ -9,6 +9,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use farside_tune::Profile;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -167,8 +169,8 @@ impl Trials {
             }
             let hangs = self.patience.is_some_and(|patience| begin.elapsed() > patience);
             if hangs || stop::is_asked_for() {
-                // SAFETY: takes no pointers; the group is that of our child, which was not waited for.
-                unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
+                // The group is that of our child, which was not waited for.
+                let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
                 let _ = child.wait();
                 return Err(if hangs { Broken::Hangs } else { Broken::Stopped });
             }
