@@ -39,7 +39,12 @@ fn the_table_of_tuned_programs_has_its_rows() {
     };
     assert!(rows.iter().all(|row| row["ours"].is_f64()), "{rows:#?}\n{said}");
     assert_eq!(row("steps until the best configuration")["unit"], "steps");
-    assert!(row("what is sent for ahead, beside")["partner"].is_f64());
+    // Tuning may have found nothing on this machine, which is said.
+    let (found, nothing) =
+        ("what is sent for ahead, beside lines", "since nothing was found, beside paged");
+    let is_nothing = |row: &Value| row["work"].as_str().is_some_and(|work| work.contains(nothing));
+    let last = if rows.iter().any(is_nothing) { nothing } else { found };
+    assert!(row(last)["partner"].is_f64());
     // Without swap there is nothing to hold it against, which is said.
     if !said.contains("20 % local: swap") {
         assert_eq!(row("tuned, beside kernel swap")["goal"], "at least 1.2x faster");

@@ -30,26 +30,28 @@ pub(super) fn breakdown<'a>(
         place: Place::Far(far),
     };
     let mut ways = vec![way("paged memory", &plain.path)];
-    if !best.sections.is_empty() {
-        let mut nothing_ahead = best.clone();
-        nothing_ahead.sections.iter_mut().for_each(|it| it.ahead = Some(0));
-        let mut like_pages = nothing_ahead.clone();
-        like_pages.sections.iter_mut().for_each(|it| {
-            (it.line, it.ways) = LIKE_PAGES;
-            it.capacity = it.capacity.max(u64::from(LIKE_PAGES.1) * LIKE_PAGES.0);
-        });
-        let file_of = |of: &Configuration| of.to_toml("");
-        for (name, configuration) in
-            [("sections", &like_pages), ("lines and structures", &nothing_ahead)]
-        {
-            let stem = format!(
-                "{}-{}",
-                tuned.path.file_name().unwrap_or_default().to_string_lossy(),
-                name.replace(' ', "-")
-            );
-            let built = bench.compilers.sections(work.source, &stem, &file_of(configuration))?;
-            ways.push(way(name, &built.path));
-        }
+    if best.sections.is_empty() {
+        ways.push(way("the same, since nothing was found", &tuned.path));
+        return Ok(ways);
+    }
+    let mut nothing_ahead = best.clone();
+    nothing_ahead.sections.iter_mut().for_each(|it| it.ahead = Some(0));
+    let mut like_pages = nothing_ahead.clone();
+    like_pages.sections.iter_mut().for_each(|it| {
+        (it.line, it.ways) = LIKE_PAGES;
+        it.capacity = it.capacity.max(u64::from(LIKE_PAGES.1) * LIKE_PAGES.0);
+    });
+    let file_of = |of: &Configuration| of.to_toml("");
+    for (name, configuration) in
+        [("sections", &like_pages), ("lines and structures", &nothing_ahead)]
+    {
+        let stem = format!(
+            "{}-{}",
+            tuned.path.file_name().unwrap_or_default().to_string_lossy(),
+            name.replace(' ', "-")
+        );
+        let built = bench.compilers.sections(work.source, &stem, &file_of(configuration))?;
+        ways.push(way(name, &built.path));
     }
     ways.push(way("what is sent for ahead", &tuned.path));
     Ok(ways)
