@@ -6,6 +6,7 @@ pub mod balance;
 pub mod bench;
 pub mod capture;
 mod command;
+mod compiler;
 pub mod doctor;
 pub mod explain;
 mod failure;

@@ -8,6 +8,7 @@ use farside_tune::{Candidates, Configuration};
 use object::{Object, ObjectSection, ReadCache};
 
 use crate::Failure;
+use crate::compiler;
 
 /// The part of a program in which the compiler lists what may go to sections.
 const PART: &str = ".farside.candidates";
@@ -42,18 +43,9 @@ impl Builder {
         directory: &Path,
         farside_cc: Option<&Path>,
     ) -> Result<Self, Failure> {
-        let compiler = match farside_cc {
-            Some(named) if named.is_file() => named.to_owned(),
-            Some(named) => {
-                let named = named.display();
-                return Err(Failure::usage(format!("there is no compiler {named} (--farside-cc)")));
-            }
-            None => installed().ok_or_else(|| {
-                Failure::usage(
-                    "no farside-cc beside farside or on the path: 'make compiler' builds it, and --farside-cc names it",
-                )
-            })?,
-        };
+        let own = std::env::current_exe()
+            .map_err(|error| Failure::own(format!("where is farside? {error}")))?;
+        let compiler = compiler::find(farside_cc, &own).map_err(Failure::usage)?;
         let absolute = std::path::absolute(&compiler);
         let compiler = absolute.map_err(|error| Failure::own(format!("the compiler: {error}")))?;
         let other = compiler.with_file_name("farside-c++");
@@ -175,17 +167,4 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     Failure::own(format!("cannot write {}: {error}", path.display()))
-}
-
-/// The compiler that is installed, or was built, with `farside`, or is on the path.
-fn installed() -> Option<PathBuf> {
-    let own = std::env::current_exe().ok().and_then(|it| it.canonicalize().ok());
-    let beside = own.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let beside = beside.into_iter().flat_map(|directory| {
-        ["farside-cc", "../compiler/bin/farside-cc"].map(|place| directory.join(place))
-    });
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path: Vec<PathBuf> =
-        std::env::split_paths(&path).map(|directory| directory.join("farside-cc")).collect();
-    beside.chain(on_path).find(|path| path.is_file())
 }

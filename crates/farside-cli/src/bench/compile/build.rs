@@ -11,6 +11,7 @@ use super::works::SOURCES;
 use crate::bench::Failure;
 use crate::bench::cache::{Source, compile};
 use crate::bench::launch::Scratch;
+use crate::compiler;
 
 /// Headers that programs with hints or sections by hand include.
 const HEADERS: [Source; 2] = [
@@ -41,16 +42,8 @@ pub(crate) struct Built {
 impl Compilers {
     /// The compiler that was named, or the one that goes with `farside`; the error says what to do.
     pub fn find(named: Option<&Path>, farside: &Path, scratch: &Scratch) -> Result<Self, String> {
-        let farside_cc = match named {
-            Some(named) if is_there(named) => named.to_owned(),
-            Some(named) => {
-                return Err(format!("there is no compiler {} (FARSIDE_CC)", named.display()));
-            }
-            None => beside(farside).or_else(|| on_path("farside-cc")).ok_or(
-                "no farside-cc beside farside or on the path: 'make compiler' builds it, and FARSIDE_CC names it",
-            )?,
-        };
-        let clang = CLANG.into_iter().find_map(on_path);
+        let farside_cc = compiler::find(named, farside)?;
+        let clang = CLANG.into_iter().find_map(compiler::on_path);
         let clang = clang.ok_or("clang-22 is not installed: apt-get install clang-22")?;
         let directory = scratch.join("sources");
         lay_out(&directory).map_err(|e| format!("cannot write {}: {e}", directory.display()))?;
@@ -109,20 +102,4 @@ fn lay_out(directory: &Path) -> std::io::Result<()> {
         .iter()
         .chain(&SOURCES)
         .try_for_each(|(name, text)| fs::write(directory.join(name), text))
-}
-
-/// The compiler that is installed, or was built, with `farside`.
-fn beside(farside: &Path) -> Option<PathBuf> {
-    let directory = farside.canonicalize().ok()?.parent()?.to_owned();
-    let places = ["farside-cc", "../compiler/bin/farside-cc"];
-    places.iter().map(|place| directory.join(place)).find(|path| is_there(path))
-}
-
-fn on_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|path| is_there(path))
-}
-
-fn is_there(path: &Path) -> bool {
-    path.is_file()
 }
