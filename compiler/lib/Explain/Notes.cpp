@@ -56,6 +56,15 @@ json::Object describe(const Plan::Site &site, const SectionSpec &section) {
   return object;
 }
 
+json::Object describe(const Notes::Offload &each) {
+  json::Object object{{"function", each.function}, {"place", each.place}};
+  if (!each.why.empty())
+    object["stays"] = each.why;
+  if (!each.because.empty())
+    object["because"] = each.because;
+  return object;
+}
+
 } // namespace
 
 StringRef kindOf(const Instruction &instruction) {
@@ -99,7 +108,8 @@ void Notes::lookAtShared(mlir::ModuleOp program) {
     access.shared = !access.held && plain.contains(access.number) && !lookups.contains(access.number);
 }
 
-void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, bool shared) const {
+void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, ArrayRef<Offload> offloads,
+                  bool shared) const {
   if (plan.sites.empty())
     return;
   json::Array sites, all;
@@ -122,6 +132,12 @@ void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, boo
                     {"threads", shared},
                     {"sites", std::move(sites)},
                     {"accesses", std::move(all)}};
+  if (!offloads.empty()) {
+    json::Array functions;
+    for (const Offload &each : offloads)
+      functions.push_back(describe(each));
+    unit["offload"] = std::move(functions);
+  }
   if (!file.tuned.empty()) {
     json::Array tuned;
     for (auto [local, misses] : file.tuned)

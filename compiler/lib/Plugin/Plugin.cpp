@@ -80,6 +80,18 @@ void remark(const farside::Plan::Site &site) {
   errs() << " [-Rfarside]\n";
 }
 
+void remark(const farside::Notes::Offload &offload) {
+  errs() << offload.place << ": remark: function '" << offload.function << "' ";
+  if (offload.why.empty()) {
+    errs() << "can run where its data is [-Rfarside]\n";
+    return;
+  }
+  errs() << "runs here: " << offload.why;
+  if (!offload.because.empty())
+    errs() << " (" << offload.because << ')';
+  errs() << " [-Rfarside]\n";
+}
+
 /// Comes before everything else: what the source says is not changed yet.
 class SitesPass : public PassInfoMixin<SitesPass> {
 public:
@@ -87,6 +99,7 @@ public:
     std::vector<farside::SectionFileError> errors = sectionFile().errors;
     if (errors.empty())
       farside::markSites(module, sectionFile(), linked, errors);
+    farside::markOffloaded(module, sectionFile());
     for (const auto &error : errors)
       fail(module, error);
     if (whole)
@@ -121,6 +134,8 @@ public:
     if (remarks) {
       for (const auto &site : trip.plan.sites)
         remark(site);
+      for (const auto &each : trip.offloads)
+        remark(each);
       if (trip.plan.elsewhere && sectionFile().threads < 0)
         errs() << nameOf(module) << ": remark: several threads may use sections, which makes each access "
                << "dearer: '" << trip.plan.elsewhere->getName() << "' may be called from elsewhere [-Rfarside]\n";
@@ -165,6 +180,22 @@ private:
       errs() << sectionFile().show(warning, "warning") << '\n';
     for (const auto &error : missing.errors)
       fail(module, error);
+    // Other units may have it, if they are not here.
+    if (linked || whole)
+      warnOfMissing(module);
+  }
+
+  void warnOfMissing(Module &module) {
+    for (const farside::OffloadName &name : sectionFile().offload) {
+      bool isThere = any_of(module, [&](const Function &function) {
+        return farside::isOffloaded(function) &&
+               (function.getName() == name.function || farside::sourceName(function) == name.function);
+      });
+      if (!isThere)
+        errs() << sectionFile().show({name.line, name.column, "the program has no function '" + name.function + "'"},
+                                     "warning")
+               << '\n';
+    }
   }
 
   farside::Trip makeTrip(Module &module) {

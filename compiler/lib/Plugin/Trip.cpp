@@ -10,12 +10,14 @@
 #include "Farside/Import/Import.h"
 #include "Farside/Import/Listening.h"
 #include "Farside/Import/Suits.h"
+#include "Farside/Offload/Dispatch.h"
 #include "Farside/Remote/Support.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Instruction.h"
 #include "llvm/IR/Module.h"
 
@@ -73,8 +75,12 @@ void Trip::run() {
     done = attempt();
   if (!done)
     plan.giveUp("MLIR fails on too many functions");
+  if (conversion && !isConverting())
+    for (Notes::Offload &each : offloads)
+      if (each.why.empty())
+        each.why = "nothing of the program goes to sections";
   if (conversion)
-    notes.addTo(module, conversion->file, plan, isShared());
+    notes.addTo(module, conversion->file, plan, offloads, isShared());
 }
 
 void Trip::planConversion() {
@@ -85,7 +91,37 @@ void Trip::planConversion() {
       return found->second;
     return whyItStays(function);
   });
+  chooseOffloaded();
   forgetUntrue(module, plan);
+}
+
+/// Looks which functions can run where their data is, before what is known of them is forgotten.
+void Trip::chooseOffloaded() {
+  offloads.clear();
+  offloaded.clear();
+  for (Function &function : module) {
+    if (function.isDeclaration() || !isOffloaded(function))
+      continue;
+    Candidate candidate = candidateOf(function, plan);
+    DISubprogram *source = function.getSubprogram();
+    std::string place = source ? (source->getFilename() + ":" + Twine(source->getLine())).str() : "";
+    offloads.push_back({sourceName(function).str(), place, candidate.why, candidate.where});
+    if (candidate.why.empty())
+      offloaded.push_back(layOut(function, std::move(candidate)));
+  }
+}
+
+/// Code of functions that run where their data is, made of what they are before accesses are converted; empty if there is
+/// none.
+std::string Trip::imageOfOffloaded() {
+  if (offloaded.empty())
+    return "";
+  std::string why, image = makeImage(module, plan, offloaded, conversion->file.sections.size(), why);
+  if (image.empty())
+    for (Notes::Offload &each : offloads)
+      if (each.why.empty())
+        each.why = why;
+  return image;
 }
 
 /// If there is something to convert, only bodies in which it is go.
@@ -198,6 +234,7 @@ bool Trip::attempt() {
     blame(trouble, functionOf(copy.numbers, trouble.number), "MLIR cannot export it");
     return false;
   }
+  std::string image = isConverting() ? imageOfOffloaded() : "";
   auto restoring = passes.empty() && !isConverting() ? Restoring::everything : Restoring::operations;
   Adopted adopted = adoptBodies(module, *fresh, copy.originals, copy.numbers, restoring, isConverting());
   if (isConverting() && !adopted.refused.empty()) {
@@ -209,6 +246,8 @@ bool Trip::attempt() {
   changed = std::move(adopted.changed);
   for (auto &[function, reason] : adopted.refused)
     stayed.push_back({function, "what came back is not valid: " + reason});
+  if (!image.empty())
+    addDispatch(module, conversion->file, offloaded, image);
   if (isConverting())
     broken = addSupport(module, conversion->file, isShared(), conversion->bitcode);
   return true;

@@ -279,6 +279,24 @@ std::string placeOf(const Instruction &instruction) {
   return instruction.getModule()->getSourceFileName();
 }
 
+void markOffloaded(Module &module, const SectionFile &file) {
+  for (Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    DISubprogram *program = function.getSubprogram();
+    bool isMeant = any_of(file.offload, [&](const OffloadName &name) {
+      return function.getName() == name.function || (program && program->getName() == name.function);
+    });
+    if (!isMeant)
+      continue;
+    function.addFnAttr(offloadAttribute);
+    function.removeFnAttr(Attribute::AlwaysInline);
+    function.addFnAttr(Attribute::NoInline);
+  }
+}
+
+bool isOffloaded(const Function &function) { return function.hasFnAttribute(offloadAttribute); }
+
 namespace {
 
 /// The file that was compiled: a module that is linked from several has none of its own.

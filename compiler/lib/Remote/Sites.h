@@ -10,6 +10,8 @@ namespace farside {
 inline constexpr llvm::StringLiteral siteAttribute = "farside.site";
 /// Where the section file says that it is, if it was inlined there.
 inline constexpr llvm::StringLiteral placeAttribute = "farside.site.place";
+/// What `markOffloaded` marks functions with.
+inline constexpr llvm::StringLiteral offloadAttribute = "farside.offload";
 
 /// The calls that `markSites` marked and that are left; without those for sections that the file does not have.
 llvm::SmallVector<Plan::Site> markedSites(llvm::Module &module, const SectionFile &file);

@@ -31,7 +31,9 @@ public:
   explicit Reader(SectionFile &file) : file(file) {}
 
   void read(const toml::table &root) {
-    allow(root, {"threads", "tuned", "section"});
+    allow(root, {"threads", "tuned", "offload", "section"});
+    if (auto *offload = root.get("offload"))
+      readOffload(*offload);
     if (auto *tuned = root.get("tuned"))
       readTuned(*tuned);
     if (auto *threads = root.get("threads")) {
@@ -174,6 +176,15 @@ private:
       complain(capacity, "a capacity of more than 64T");
     else if (section.capacity / section.line > mostSlots)
       complain(capacity, "a capacity that makes more than " + std::to_string(mostSlots) + " lines");
+  }
+
+  void readOffload(const toml::node &node) {
+    auto *array = node.as_array();
+    if (!array)
+      return complain(node, "'offload' is a list of functions: [\"total\", \"count\"]");
+    for (const toml::node &each : *array)
+      if (auto function = text(each, "a function in offload"))
+        file.offload.push_back({*function, each.source().begin.line, each.source().begin.column});
   }
 
   void readTuned(const toml::node &node) {

@@ -172,6 +172,10 @@ struct RunArguments {
     /// short, "always", or "off" (default). Behind a colon, the share of the time that it may take: pressure:2%.
     #[arg(long, value_name = "WHEN[:SHARE]")]
     track: Option<String>,
+    /// Whether functions that farside-cc was told to offload run where their data is: "auto", when that takes less time
+    /// (default), "always", or "never".
+    #[arg(long, value_name = "WHEN")]
+    offload: Option<String>,
     /// How pages come and go: "move" their frames, where the kernel can do it (default), or "copy"
     /// their content, as kernels before 6.8 need it.
     #[arg(long, value_name = "HOW")]
@@ -416,6 +420,7 @@ impl RunArguments {
             prefetch: given(&self.prefetch, "--prefetch"),
             exact_prefetch_count: switch(self.exact_prefetch_count, "--exact-prefetch-count"),
             track: given(&self.track, "--track"),
+            offload: given(&self.offload, "--offload"),
             frames: given(&self.frames, "--frames"),
             stats: given(&self.stats, "--stats"),
             quiet: switch(self.quiet, "--quiet"),

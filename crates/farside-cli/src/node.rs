@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -29,10 +29,10 @@ const LEFT_PAGES: i32 = 1;
 pub struct Arguments {
     /// Serve clients that connect here: HOST:PORT, or ucx://HOST:PORT for those that come over UCX. May be given several
     /// times.
-    #[arg(long, value_name = "ADDR", required_unless_present = "embedded")]
+    #[arg(long, value_name = "ADDR", required_unless_present_any = ["embedded", "offload_server"])]
     listen: Vec<String>,
     /// Most memory for pages: 64G, 512M.
-    #[arg(long, value_name = "SIZE", required_unless_present = "embedded")]
+    #[arg(long, value_name = "SIZE", required_unless_present_any = ["embedded", "offload_server"])]
     memory: Option<String>,
     /// Tell a monitoring system how the node is: Prometheus metrics at http://HOST:PORT/metrics.
     #[arg(long, value_name = "ADDR", requires = "listen")]
@@ -54,6 +54,9 @@ pub struct Arguments {
     /// Serve one run over an inherited connection.
     #[arg(long, hide = true, requires_all = ["link", "far"], conflicts_with_all = ["listen", "memory"])]
     embedded: bool,
+    /// Run a program's functions: it is asked over the standard input, and its pages are what the standard output is.
+    #[arg(long, hide = true, conflicts_with_all = ["listen", "memory", "embedded"])]
+    offload_server: bool,
     /// Descriptor of the connection.
     #[arg(long, hide = true, value_name = "FD", value_parser = clap::value_parser!(i32).range(3..))]
     link: Option<RawFd>,
@@ -70,10 +73,36 @@ fn time(text: &str) -> Result<Duration, String> {
 
 /// Serves until the node is told to end, or the run and its processes are gone.
 pub fn node(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.offload_server {
+        return offload_server();
+    }
     match (arguments.link, &arguments.listen[..], &arguments.memory) {
         (Some(link), [], None) => serve_run(link),
         (None, [_, ..], Some(memory)) => serve_network(arguments, memory),
         _ => Err(Failure::usage("give --listen and --memory")),
+    }
+}
+
+/// Runs functions until the program is gone.
+fn offload_server() -> Result<ExitCode, Failure> {
+    let wrong = |why: &str| {
+        Failure::usage(format!("--offload-server: {why}; this command is started by a memory node"))
+    };
+    let threads = std::fs::read_dir("/proc/self/task").map(Iterator::count);
+    if threads.ok() != Some(1) {
+        return Err(wrong("it cannot be seen that there is one thread"));
+    }
+    let (link, pages) = (std::io::stdin().as_fd().try_clone_to_owned(), std::io::stdout());
+    let link = link.map_err(|error| wrong(&error.to_string()))?;
+    if !nix::sys::stat::fstat(&link)
+        .is_ok_and(|found| found.st_mode & libc::S_IFMT == libc::S_IFSOCK)
+    {
+        return Err(wrong("the standard input is no socket"));
+    }
+    // SAFETY: there are no other threads, as was looked up just now, and nothing here starts one.
+    match unsafe { farside_offload::serve(link.into(), pages) } {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => Err(Failure::own(error.to_string())),
     }
 }
 

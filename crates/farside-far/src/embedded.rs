@@ -5,17 +5,20 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use farside_os::memory::{self, PAGE};
-use farside_os::socket;
 use farside_os::thread::{now_ns, wait_until};
+use farside_os::{descriptor, socket};
+use farside_wire::offload::{Reply, Request};
 use farside_wire::orders::{self, MOST_PAGES, Work};
 use farside_wire::pool::{Block, Message, UNIT};
 
 use crate::keeper::Keeper;
 use crate::moving::Moving;
+use crate::offloading::{self, Offloading};
 use crate::parts::Settling;
 use crate::slots::{RAW_UNITS, Slots};
 use crate::{
-    Compression, FarError, FarStore, FarUrl, Link, Moved, Mover, Order, PartStore, Ticket,
+    Compression, FarError, FarStore, FarUrl, Link, Moved, Mover, Offload, OffloadError, Order,
+    PartStore, RemoteCall, Ticket,
 };
 
 pub(crate) const NODE: &str = "the embedded memory node";
@@ -45,7 +48,8 @@ pub struct Embedded {
     pub(crate) settling: Settling,
     lost: AtomicBool,
     moving: OnceLock<Moving>,
-    /// In a forked child, whose pages the parent's mover does not move.
+    offloading: Offloading,
+    /// In a forked child, whose pages the parent's mover does not move, and whose functions nobody runs elsewhere.
     left_to_parent: AtomicBool,
     keeper: Keeper,
 }
@@ -68,6 +72,7 @@ impl Embedded {
             settling: Settling::default(),
             lost: AtomicBool::new(false),
             moving: OnceLock::new(),
+            offloading: Offloading::default(),
             left_to_parent: AtomicBool::new(false),
             keeper,
         })
@@ -298,6 +303,11 @@ impl FarStore for Embedded {
         (self.compression == Compression::None).then_some(self)
     }
 
+    fn offload(&self) -> Option<&dyn Offload> {
+        let is_own = !self.left_to_parent.load(Ordering::Acquire);
+        (is_own && self.compression == Compression::None).then_some(self)
+    }
+
     fn held(&self) -> u64 {
         self.slots.held()
     }
@@ -339,6 +349,47 @@ impl Embedded {
             self.slots.block(first + u64::from(*i)) == Some(Block { unit, ..block })
         };
         Ok((block, 1 + (1..count.min(MOST_PAGES)).take_while(beside).count() as u32))
+    }
+}
+
+/// Bytes that a call takes on the wire besides values: which function, and what it reads.
+const CALL_BYTES: usize = 64;
+
+impl Embedded {
+    /// Has the node start what runs functions.
+    fn connect_offload(&self) -> Result<OwnedFd, OffloadError> {
+        let (ours, theirs) = socket::stream_pair()?;
+        let node = self.keeper.socket();
+        socket::send(node.as_fd(), &Message::Offload.encode(), &[theirs.as_fd()])?;
+        Ok(descriptor::out_of_the_way(ours))
+    }
+
+    fn ask(&self, request: &Request, most_ns: u64) -> Result<Reply, OffloadError> {
+        self.check().map_err(|_| OffloadError::Gone)?;
+        self.offloading.ask(request, most_ns, || self.connect_offload())
+    }
+}
+
+impl Offload for Embedded {
+    fn load(&self, code: &[u8]) -> Result<u32, OffloadError> {
+        let arrived_at = self.link.request(code.len());
+        let reply = self.ask(&Request::Load(code.to_vec()), 0)?;
+        wait_until_ready(arrived_at);
+        match reply {
+            Reply::Loaded(number) => Ok(number),
+            Reply::Failed(why) => Err(OffloadError::Failed(why)),
+            Reply::Done { .. } => Err(OffloadError::Failed("it answered something else".into())),
+        }
+    }
+
+    fn call(&self, call: &RemoteCall<'_>, output: &mut [u8]) -> Result<(), OffloadError> {
+        let place = |page| self.slots.block(page).map(Block::offset);
+        let areas = offloading::areas(call.places, place);
+        let request = offloading::message(call, areas, output.len());
+        let reply = self.ask(&request, u64::from(call.most_ms) * 1_000_000)?;
+        // The way there and back. A node that is elsewhere knows by itself where pages lie.
+        wait_until_ready(self.link.request(CALL_BYTES + call.input.len() + output.len()));
+        offloading::take(reply, output)
     }
 }
 

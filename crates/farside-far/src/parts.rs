@@ -71,7 +71,37 @@ impl PartStore for Embedded {
     }
 }
 
+/// Pages that get blocks side by side when one of them is stored: as many as a section hands out at once.
+const NEIGHBOURS: u64 = 16;
+
 impl Embedded {
+    /// Gives a page that is not stored a block of zeros, and those of its neighbours that are not stored either blocks
+    /// beside it, so that functions that run at the node find them in one piece. `None` if no blocks lie side by side any
+    /// more.
+    fn settle_together(&self, page: u64) -> Result<Option<Block>, FarError> {
+        let first = page / NEIGHBOURS * NEIGHBOURS;
+        let (start, run) = self.slots.allocate_run(NEIGHBOURS as u32, RAW_UNITS)?;
+        let block_of = |other: u64| {
+            let unit = start.unit + (other - first) as u32 * RAW_UNITS;
+            Block { unit, units: RAW_UNITS }
+        };
+        let blocks: Vec<(u64, Block)> =
+            (first..first + u64::from(run)).map(|other| (other, block_of(other))).collect();
+        // What was used before is no zeros.
+        if u64::from(run) < NEIGHBOURS {
+            self.slots.give_back(&blocks.iter().map(|(_, block)| *block).collect::<Vec<_>>());
+            return Ok(None);
+        }
+        // Whoever settles a neighbour meanwhile gives it another block, and nobody can have used this one.
+        let taken: Vec<Block> = blocks
+            .into_iter()
+            .filter(|(other, block)| !self.slots.set_if_absent(*other, *block))
+            .map(|(_, block)| block)
+            .collect();
+        self.slots.give_back(&taken);
+        Ok(self.slots.writable_block(page, RAW_UNITS))
+    }
+
     fn read_part(&self, part: &Part, into: &mut [u8]) -> Result<(), FarError> {
         let (page, offset) = place_of(part);
         let _stays = self.settling.stay(page);
@@ -107,8 +137,15 @@ impl Embedded {
     /// Gives a page a block of its own, with the content it has.
     fn settle(&self, page: u64) -> Result<Block, FarError> {
         let mut content = [0; PAGE];
-        if let Some(block) = self.slots.block(page) {
-            memory::read_at(self.data.as_fd(), block.offset(), &mut content, NODE)?;
+        match self.slots.block(page) {
+            Some(block) => {
+                memory::read_at(self.data.as_fd(), block.offset(), &mut content, NODE)?;
+            }
+            None => {
+                if let Some(block) = self.settle_together(page)? {
+                    return Ok(block);
+                }
+            }
         }
         let (block, _) = self.slots.allocate_run(1, RAW_UNITS)?;
         memory::write_at(self.data.as_fd(), block.offset(), &content, NODE)?;

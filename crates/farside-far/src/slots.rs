@@ -228,6 +228,20 @@ impl Slots {
         }
     }
 
+    /// Says that `page`, which is not stored, lies in a block of zeros; false, and it has no other user, if it is.
+    pub fn set_if_absent(&self, page: u64, block: Block) -> bool {
+        if page >= self.pages {
+            return false;
+        }
+        let entry = self.entry(page);
+        if entry.compare_exchange(0, block.pack(), Ordering::AcqRel, Ordering::Acquire).is_err() {
+            return false;
+        }
+        self.high.fetch_max(page + 1, Ordering::Relaxed);
+        self.held.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
     /// Forgets `page`; returns its block if nobody uses it any more.
     pub fn clear(&self, page: u64) -> Option<Block> {
         let block = Block::unpack(self.entry(page).swap(0, Ordering::AcqRel))?;

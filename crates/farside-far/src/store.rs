@@ -5,6 +5,8 @@ use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use farside_os::OsError;
 use thiserror::Error;
 
+use crate::Offload;
+
 /// A read that is on its way.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
@@ -108,6 +110,11 @@ pub trait FarStore: Send + Sync {
 
     /// What moves parts of pages, if the store can do that without the rest of them.
     fn parts(&self) -> Option<&dyn PartStore> {
+        None
+    }
+
+    /// What runs functions where pages are, if there is something that does.
+    fn offload(&self) -> Option<&dyn Offload> {
         None
     }
 

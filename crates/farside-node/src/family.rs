@@ -11,6 +11,7 @@ use farside_wire::pool::{
 };
 
 use crate::mover::Mover;
+use crate::offload::OffloadServer;
 
 /// A process that uses a family's memory.
 pub struct Member {
@@ -22,6 +23,8 @@ pub struct Member {
     map: Option<OwnedFd>,
     /// Moves its pages, if it asked for that.
     mover: Option<Mover>,
+    /// Runs its functions, if it asked for that.
+    offload: Option<OffloadServer>,
 }
 
 impl Member {
@@ -52,14 +55,15 @@ impl Family {
         Ok(Self {
             data,
             refs,
-            members: vec![Member { pid, socket: None, map: Some(map), mover: None }],
+            members: vec![Member { pid, socket: None, map: Some(map), mover: None, offload: None }],
         })
     }
 
     /// Takes in a process that a member forked.
     pub fn join(&mut self, client: OwnedFd, pid: u32) -> Result<()> {
         socket::send(client.as_fd(), &Message::Joined.encode(), &[])?;
-        self.members.push(Member { pid, socket: Some(client), map: None, mover: None });
+        let (socket, map, mover, offload) = (Some(client), None, None, None);
+        self.members.push(Member { pid, socket, map, mover, offload });
         Ok(())
     }
 
@@ -77,6 +81,11 @@ impl Family {
                         // A program that is not told that it can be done goes on without.
                         self.members[index].mover =
                             Mover::start(orders.as_fd(), uffd, data, pid).ok();
+                    }
+                    (Ok(Message::Offload), Some(link), _) => {
+                        // The other end hangs up then, and the program runs its functions itself.
+                        self.members[index].offload =
+                            OffloadServer::start(link, self.data.as_fd()).ok();
                     }
                     _ => {}
                 }

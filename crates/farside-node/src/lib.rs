@@ -8,5 +8,6 @@ mod frames;
 pub mod metrics;
 mod mover;
 pub mod network;
+mod offload;
 mod pool;
 mod session;

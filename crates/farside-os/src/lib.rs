@@ -4,11 +4,13 @@
 //! Calls go to the kernel directly, never through names of the C library that the preload
 //! interposes, and nothing here allocates on the fault path.
 
+pub mod code;
 pub mod descriptor;
 mod emulated_move;
 mod error;
 pub mod fault_events;
 pub mod huge_file;
+pub mod isolation;
 pub mod locale;
 pub mod memory;
 pub mod probe;

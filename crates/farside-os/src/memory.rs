@@ -82,6 +82,17 @@ pub fn map_shared(file: BorrowedFd<'_>, len: usize, subject: &'static str) -> Re
     )
 }
 
+/// Maps `len` bytes of `file` from `offset` on at an address the caller owns, to be read only.
+pub fn map_to_read(addr: usize, file: BorrowedFd<'_>, offset: u64, len: usize) -> Result<()> {
+    let flags = libc::MAP_SHARED | libc::MAP_FIXED | libc::MAP_NORESERVE;
+    let (fd, subject) = (file.as_raw_fd(), "pages that are read where they are");
+    // SAFETY: the caller owns the address range, and nothing of its old content is used any more.
+    let result = unsafe {
+        libc::syscall(libc::SYS_mmap, addr, len, libc::PROT_READ, flags, fd, offset as usize)
+    };
+    check(result, "mmap", subject).map(drop)
+}
+
 /// Moves a mapping the caller owns over another of the same length that the caller owns.
 pub fn move_mapping(from: usize, to: usize, len: usize) -> Result<()> {
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;

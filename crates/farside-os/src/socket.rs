@@ -59,6 +59,17 @@ pub fn pair() -> Result<(OwnedFd, OwnedFd)> {
     Ok((own(fds[0] as usize), own(fds[1] as usize)))
 }
 
+/// Two connected sockets that carry bytes, not packets.
+pub fn stream_pair() -> Result<(OwnedFd, OwnedFd)> {
+    let mut fds: [RawFd; 2] = [-1; 2];
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+    // SAFETY: `fds` has room for the two descriptors.
+    retried("socketpair", || unsafe {
+        libc::syscall(libc::SYS_socketpair, libc::AF_UNIX, kind, 0, fds.as_mut_ptr())
+    })?;
+    Ok((own(fds[0] as usize), own(fds[1] as usize)))
+}
+
 /// A socket connected to whoever listens at the abstract address `name`.
 pub fn connect(name: &str) -> Result<OwnedFd> {
     let (address, len) = address("connect", name)?;

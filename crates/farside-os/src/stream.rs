@@ -69,6 +69,17 @@ pub fn receive(socket: BorrowedFd<'_>, parts: &mut [IoSliceMut<'_>]) -> Result<u
     })
 }
 
+/// The same, but does not wait.
+///
+/// # Errors
+/// `EAGAIN` if nothing has arrived.
+pub fn receive_now(socket: BorrowedFd<'_>, parts: &mut [IoSliceMut<'_>]) -> Result<usize> {
+    let (fd, flags) = (socket.as_raw_fd() as libc::c_long, libc::MSG_DONTWAIT as libc::c_long);
+    let mut header = header(parts.as_mut_ptr().cast(), parts.len());
+    // SAFETY: the slices have the layout of `iovec`, are ours alone, and outlive the call as the header does.
+    retried("recvmsg", || unsafe { libc::syscall(libc::SYS_recvmsg, fd, &raw mut header, flags) })
+}
+
 /// Waits until there is something to receive, or, if `or_room`, room to send; or until the monotonic clock shows `until`
 /// nanoseconds. May come back early.
 pub fn wait(socket: BorrowedFd<'_>, or_room: bool, until: u64) {

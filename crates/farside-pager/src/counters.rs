@@ -139,6 +139,12 @@ counters! {
     section_written_bytes,
     /// Lines that were put beside their sets, in which all lines were pinned.
     section_beside,
+    /// Calls of functions that ran where their data is.
+    offload_calls,
+    /// Calls that could have, and ran in the program.
+    offload_here,
+    /// Calls that did not come to their end there, and ran in the program.
+    offload_failed,
     /// Pages brought in by a prefetcher, or ahead of what a hint is about.
     prefetched_pages,
     /// Prefetched pages that are known to have been touched.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
 use thiserror::Error;
 
@@ -44,6 +45,41 @@ pub struct Settings {
     pub log_faults: Option<LogFaults>,
     /// When it is seen which pages are used.
     pub track: Track,
+    /// When functions that can run where their data is do.
+    pub offload: When,
+}
+
+/// When functions that can run where their data is do so.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum When {
+    /// When they take less time there, as far as was seen.
+    #[default]
+    Auto,
+    /// Whenever they can.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            When::Auto => "auto",
+            When::Always => "always",
+            When::Never => "never",
+        })
+    }
+}
+
+impl FromStr for When {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        [When::Auto, When::Always, When::Never]
+            .into_iter()
+            .find(|when| when.to_string() == text)
+            .ok_or("neither \"auto\", \"always\" nor \"never\"")
+    }
 }
 
 /// Names of the environment variables that carry [`Settings`].
@@ -68,6 +104,8 @@ pub mod env {
     pub const LOG_FAULTS: &str = "FARSIDE_LOG_FAULTS";
     /// When it is seen which pages are used, and behind a colon the percentage of the time that it may take.
     pub const TRACK: &str = "FARSIDE_TRACK";
+    /// When functions that can run where their data is do.
+    pub const OFFLOAD: &str = "FARSIDE_OFFLOAD";
     /// Far memory, as `--far` names it.
     pub const FAR: &str = "FARSIDE_FAR";
     /// File with a secret that memory nodes know, too.
@@ -106,6 +144,7 @@ impl Default for Settings {
             record: None,
             log_faults: None,
             track: Track::OFF,
+            offload: When::Auto,
         }
     }
 }
@@ -143,6 +182,7 @@ impl Settings {
             (env::EXACT_PREFETCH, u8::from(self.exact_prefetch_count).to_string()),
             (env::FRAMES, if self.move_frames { "move" } else { "copy" }.into()),
             (env::TRACK, self.track.to_string()),
+            (env::OFFLOAD, self.offload.to_string()),
             (env::RECLAIM, if self.evict_ahead { "ahead" } else { "needed" }.into()),
         ];
         let log = self.log_faults.map(|how| (env::LOG_FAULTS, how.to_string()));
@@ -193,6 +233,13 @@ impl Settings {
         if let Some(value) = lookup(env::TRACK) {
             settings.track = value.parse().map_err(|reason: &'static str| BadSetting {
                 name: env::TRACK,
+                value: value.clone(),
+                reason: reason.into(),
+            })?;
+        }
+        if let Some(value) = lookup(env::OFFLOAD) {
+            settings.offload = value.parse().map_err(|reason: &'static str| BadSetting {
+                name: env::OFFLOAD,
                 value: value.clone(),
                 reason: reason.into(),
             })?;

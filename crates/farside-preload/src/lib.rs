@@ -31,6 +31,7 @@ mod malloc;
 mod malloc_tuning;
 mod mmap;
 mod mremap;
+mod offload;
 mod part;
 mod region;
 mod runtime_heap;

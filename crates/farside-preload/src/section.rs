@@ -14,7 +14,7 @@ use crate::{far, hint, sys, thread};
 /// The version of [`View`] and [`Options`] that programs must have been compiled with.
 const VERSION: c_int = 1;
 
-static SECTIONS: Registry = Registry::new();
+pub static SECTIONS: Registry = Registry::new();
 
 /// `struct farside_section_options`.
 #[repr(C)]
@@ -251,7 +251,7 @@ fn inside(act: impl FnOnce() -> usize) -> usize {
 }
 
 /// The program cannot go on.
-fn give_up(error: &SectionError) -> ! {
+pub fn give_up(error: &SectionError) -> ! {
     match error {
         SectionError::Far(error) => stop(error),
         error => stop_because(error),

@@ -18,7 +18,7 @@ use farside_wire::transport::Files;
 
 use crate::far;
 use crate::thread::{self, RUNTIME};
-use crate::{fork, heap, hint, loader, part, site, sys};
+use crate::{fork, heap, hint, loader, offload, part, site, sys};
 
 /// Exit code for a program that was not started because its far memory could not be set up, as `env`
 /// and `timeout` use it.
@@ -89,6 +89,7 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         hint::watch();
     }
     hint::open();
+    offload::open(settings.offload);
     Ok(())
 }
 

@@ -12,6 +12,7 @@ mod host;
 mod index;
 mod inner;
 mod lines;
+mod offload;
 mod pointer;
 mod registry;
 mod room;
@@ -23,6 +24,7 @@ mod transfer;
 mod view;
 
 pub use host::{Host, PagerHost};
+pub use offload::{Experience, Side};
 pub use pointer::{ID_SHIFT, MOST_SECTIONS, RemotePtr};
 pub use registry::{AddError, Registry};
 pub use section::{OpenError, Options, Section, SectionError};

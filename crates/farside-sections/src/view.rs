@@ -32,7 +32,8 @@ pub struct View {
     slot_bits: u8,
     /// 0: in a set; 1: anywhere.
     full: u8,
-    id: u32,
+    /// The section's number; 0 of what is plain memory.
+    pub id: u32,
     /// Whether several threads use it.
     shared: u32,
     unused: u32,

@@ -5,6 +5,7 @@ pub mod fault_log;
 pub mod figures;
 pub mod frame;
 pub mod hint_board;
+pub mod offload;
 pub mod orders;
 pub mod pool;
 pub mod queue;

@@ -86,6 +86,9 @@ pub enum Message {
     /// Program to node, with memory for orders and the descriptor of its region: the node is to move pages by
     /// itself.
     Orders,
+    /// Program to node, with a connection: the program's functions are to be run where its pages are, by who answers
+    /// [requests](crate::offload) there.
+    Offload,
     /// Node to program: refused; `reason` is an errno.
     Refused {
         /// Errno that says why.
@@ -122,6 +125,7 @@ impl Message {
             Message::Map => (4, 0, 0),
             Message::Refused { reason } => (5, reason, 0),
             Message::Orders => (6, 0, 0),
+            Message::Offload => (7, 0, 0),
         };
         let mut bytes = [0; LEN];
         bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
@@ -154,6 +158,7 @@ impl Message {
             4 => Ok(Message::Map),
             5 => Ok(Message::Refused { reason: word(8) }),
             6 => Ok(Message::Orders),
+            7 => Ok(Message::Offload),
             kind => Err(BadMessage::Kind(kind)),
         }
     }
@@ -172,6 +177,7 @@ mod tests {
             Message::Map,
             Message::Refused { reason: 12 },
             Message::Orders,
+            Message::Offload,
         ] {
             assert_eq!(Message::decode(&message.encode()), Ok(message));
         }

@@ -25,13 +25,19 @@ llvm::StringRef sourceName(const llvm::Function &function);
 /// is written into the program, a line of JSON for each unit that has such allocations.
 class Notes {
 public:
+  /// A function that is to run where its data is; if it does not, why, and where in the source that is.
+  struct Offload {
+    std::string function, place, why, because;
+  };
+
   /// Looks at a program in which loops hold lines, and that is not lowered yet.
   void look(mlir::ModuleOp program, const Numbers &numbers, const Plan &plan);
   /// Looks at it again when lookups are shared.
   void lookAtShared(mlir::ModuleOp program);
 
   /// Adds them to a module. Nothing is added where no site is.
-  void addTo(llvm::Module &module, const SectionFile &file, const Plan &plan, bool shared) const;
+  void addTo(llvm::Module &module, const SectionFile &file, const Plan &plan, llvm::ArrayRef<Offload> offloads,
+             bool shared) const;
 
 private:
   struct Access {

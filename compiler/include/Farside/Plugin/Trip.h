@@ -2,6 +2,7 @@
 #define FARSIDE_PLUGIN_TRIP_H
 
 #include "Farside/Explain/Notes.h"
+#include "Farside/Offload/Image.h"
 #include "Farside/Remote/Plan.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -56,6 +57,8 @@ public:
   unsigned same = 0;
   /// What became of the sites that the section file names.
   Plan plan;
+  /// What became of functions that are to run where their data is.
+  std::vector<Notes::Offload> offloads;
   /// What makes it impossible to go on; the module is of no use then.
   std::string broken;
 
@@ -66,6 +69,8 @@ private:
   bool markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble) const;
   bool convert(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble);
   bool isShared() const;
+  void chooseOffloaded();
+  std::string imageOfOffloaded();
   bool isConverting() const { return !plan.accesses.empty(); }
   void blame(const Trouble &trouble, llvm::Function *function, llvm::StringRef step);
 
@@ -75,6 +80,8 @@ private:
   /// Functions that MLIR failed on when they were converted.
   llvm::DenseMap<const llvm::Function *, std::string> failed;
   llvm::SmallPtrSet<const llvm::Function *, 16> going;
+  /// Functions that the section file wants to run where their data is, and those of them that can.
+  std::vector<Offloaded> offloaded;
   Notes notes;
 };
 

@@ -43,6 +43,12 @@ void inlineAllocating(llvm::Module &module, const SectionFile &file);
 /// Sections that calls are marked with and that the file does not have: it is another one than when they were marked.
 std::set<std::string> unknownSections(llvm::Module &module, const SectionFile &file);
 
+/// Functions that the file wants to run where their data is stay functions, whoever calls them.
+void markOffloaded(llvm::Module &module, const SectionFile &file);
+
+/// Whether a function is one of those.
+bool isOffloaded(const llvm::Function &function);
+
 /// What of a module is to work on sections.
 struct Plan {
   /// An allocation that a section file names.

@@ -36,6 +36,13 @@ struct SectionSpec {
   uint64_t leastCapacity() const;
 };
 
+/// A function that is to run where its data is.
+struct OffloadName {
+  std::string function;
+  /// The line and the column of the section file that name it.
+  unsigned line = 0, column = 0;
+};
+
 /// What is wrong with a section file, and where; no line means the whole file.
 struct SectionFileError {
   unsigned line = 0;
@@ -51,6 +58,7 @@ struct SectionFile {
   std::vector<SectionSpec> sections;
   /// By bytes of local memory, the least first, how many lines a second the program waited for when its sections were found.
   std::vector<std::pair<uint64_t, uint64_t>> tuned;
+  std::vector<OffloadName> offload;
   std::vector<SectionFileError> errors;
 
   /// How an error, or a warning, is shown: as a compiler shows those in a source.

@@ -70,7 +70,7 @@ struct Key {
 }
 
 /// All settings in the order of their fields in [`Layer`].
-const KEYS: [Key; 20] = [
+const KEYS: [Key; 21] = [
     Key { name: "local", variable: env::LOCAL, kind: Kind::TextOrNumber },
     Key { name: "far", variable: env::FAR, kind: Kind::Text },
     Key { name: "copies", variable: "FARSIDE_COPIES", kind: Kind::Number },
@@ -86,6 +86,7 @@ const KEYS: [Key; 20] = [
     Key { name: "prefetch", variable: env::PREFETCH, kind: Kind::Text },
     Key { name: "exact-prefetch-count", variable: env::EXACT_PREFETCH, kind: Kind::Switch },
     Key { name: "track", variable: env::TRACK, kind: Kind::Text },
+    Key { name: "offload", variable: env::OFFLOAD, kind: Kind::Text },
     Key { name: "frames", variable: env::FRAMES, kind: Kind::Text },
     Key { name: "reclaim", variable: env::RECLAIM, kind: Kind::Text },
     Key { name: "stats", variable: "FARSIDE_STATS", kind: Kind::Text },
@@ -126,6 +127,8 @@ pub struct Layer {
     pub exact_prefetch_count: Option<Given>,
     /// When it is seen which pages are used.
     pub track: Option<Given>,
+    /// When functions that can run where their data is do.
+    pub offload: Option<Given>,
     /// Whether frames are moved or copied.
     pub frames: Option<Given>,
     /// Who evicts.
@@ -156,6 +159,7 @@ impl Layer {
             &mut self.prefetch,
             &mut self.exact_prefetch_count,
             &mut self.track,
+            &mut self.offload,
             &mut self.frames,
             &mut self.reclaim,
             &mut self.stats,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use farside_far::remote::MOST_NODES;
 use farside_far::{FarUrl, FileUrl, NodesUrl, RedisUrl};
-use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings};
+use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings, When};
 use farside_pager::{LogFaults, Recording, Track};
 use farside_policy::prefetch::Choice;
 use farside_policy::replacement::{self, RegionsInRun};
@@ -51,6 +51,8 @@ pub struct Options {
     pub exact_prefetch_count: bool,
     /// When it is seen which pages are used.
     pub track: Track,
+    /// When functions that can run where their data is do.
+    pub offload: When,
     /// Whether frames are moved where the kernel can do it.
     pub move_frames: bool,
     /// Whether pages are evicted before room is needed.
@@ -110,6 +112,10 @@ impl Options {
             None if replacement == RegionsInRun::NAME => Track::PRESSURE,
             None => defaults.track,
         };
+        let offload = match &layer.offload {
+            Some(given) => given.text.parse().map_err(|bad| given.refuse(bad))?,
+            None => defaults.offload,
+        };
         Ok(Self {
             local,
             far,
@@ -120,6 +126,7 @@ impl Options {
             prefetch: prefetcher(layer.prefetch.as_ref(), defaults.prefetch)?,
             exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
             track,
+            offload,
             move_frames: either(layer.frames.as_ref(), "move", "copy")?,
             evict_ahead: !either(layer.reclaim.as_ref(), "needed", "ahead")?,
             record: None,
@@ -143,6 +150,7 @@ impl Options {
             readahead: self.readahead,
             exact_prefetch_count: self.exact_prefetch_count,
             track: self.track,
+            offload: self.offload,
             move_frames: self.move_frames,
             evict_ahead: self.evict_ahead,
             record: self.record,

@@ -155,7 +155,7 @@ impl Report {
             "farside: {}: {:.2} s, {processes}, {how}\n\
              farside: {}; peak resident {} of a peak footprint of {}\n\
              farside: {} demand faults{median}, {} late hits; {} prefetched ({} used, {} unused)\n\
-             farside: fetched {}, written back {}\n{}{}{}{}{}",
+             farside: fetched {}, written back {}\n{}{}{}{}{}{}",
             self.program,
             self.elapsed_seconds,
             self.limit.describe(self.counter("limit_bytes")),
@@ -171,6 +171,7 @@ impl Report {
             self.pointers(),
             self.hints(),
             self.sections(),
+            self.offloaded(),
             self.tape.as_ref().map(Following::summary).unwrap_or_default(),
             self.curve.as_ref().map(LiveCurve::summary).unwrap_or_default(),
         )
@@ -203,6 +204,20 @@ impl Report {
             count("hints_missing"),
             count("hinted_pages"),
             count("hints_astray"),
+        )
+    }
+
+    /// Which functions ran where their data is, if any can.
+    fn offloaded(&self) -> String {
+        let count = |name: &str| grouped(self.counter(name));
+        if self.counter("offload_calls") + self.counter("offload_here") == 0 {
+            return String::new();
+        }
+        format!(
+            "farside: {} calls ran where their data is, {} here ({} failed there)\n",
+            count("offload_calls"),
+            count("offload_here"),
+            count("offload_failed"),
         )
     }
 

@@ -1,0 +1,162 @@
+//! Functions that can run where their data is: what has to be stored before, and where they are to run.
+
+use crate::lines::{DIRTY, READY, STATE};
+use crate::section::{Section, SectionError};
+
+impl Section {
+    /// Stores all that was written, which stays here; false if some of it cannot be because its lines are pinned, and
+    /// whoever pinned them may be writing.
+    ///
+    /// # Errors
+    /// As [`address`](Self::address).
+    pub fn store_all(&self) -> Result<bool, SectionError> {
+        // What left may still be on its way to where it is stored.
+        self.land_all()?;
+        for slot in 0..self.lines.tags.len() as u32 {
+            if self.lines.state(slot) & (STATE | DIRTY) == READY | DIRTY {
+                self.flush_line(self.lines.line(slot))?;
+            }
+        }
+        self.land_all()?;
+        Ok(self.unstored() == 0)
+    }
+
+    /// Pages in the far store of all that it may hold, from its first byte on, as runs of first and number.
+    pub fn pages(&self) -> Vec<(u64, u64)> {
+        let inner = self.lock();
+        inner.space.pages(0, inner.space.len())
+    }
+}
+
+/// Where a function runs.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// In the program.
+    Here,
+    /// Where its data is.
+    There,
+}
+
+/// What was seen of a function's calls, and where the next one is to run: where they took less time, with a call on the
+/// other side now and then (the cost model of thesis 5.6, with costs that are measured while the program runs).
+#[derive(Clone, Debug, Default)]
+pub struct Experience {
+    here_ns: Option<f64>,
+    there_ns: Option<f64>,
+    calls: u64,
+    /// When the side that is not chosen is tried again, and how many calls are between two such trials.
+    trial_at: u64,
+    gap: u64,
+    /// Calls in a row that did not come to their end there, and when the next is tried.
+    failures: u32,
+    retry_at: u64,
+}
+
+/// How much a new time counts against those before.
+const WEIGHT: f64 = 0.25;
+/// Calls before the first trial of the side that was slower, and most between two.
+const FIRST_GAP: u64 = 16;
+const MOST_GAP: u64 = 1024;
+/// What is so much slower is not tried again until the other changes.
+const HOPELESS: f64 = 8.0;
+/// Most calls that are not tried there after failures.
+const MOST_RETRY: u64 = 4096;
+
+impl Experience {
+    /// Where the next call is to run.
+    pub fn choose(&mut self) -> Side {
+        self.calls += 1;
+        if self.failures > 0 && self.calls < self.retry_at {
+            return Side::Here;
+        }
+        let (Some(here), Some(there)) = (self.here_ns, self.there_ns) else {
+            return if self.there_ns.is_none() { Side::There } else { Side::Here };
+        };
+        let (better, other) =
+            if there <= here { (Side::There, Side::Here) } else { (Side::Here, Side::There) };
+        if self.gap == 0 {
+            self.gap = FIRST_GAP;
+            self.trial_at = self.calls + FIRST_GAP;
+        }
+        if self.calls < self.trial_at {
+            return better;
+        }
+        self.gap = (self.gap * 2).min(MOST_GAP);
+        self.trial_at = self.calls + self.gap;
+        if here.max(there) > HOPELESS * here.min(there) { better } else { other }
+    }
+
+    /// A call came to its end.
+    pub fn note(&mut self, side: Side, ns: u64) {
+        let known = match side {
+            Side::Here => &mut self.here_ns,
+            Side::There => &mut self.there_ns,
+        };
+        let ns = ns as f64;
+        *known = Some(known.map_or(ns, |before| before + WEIGHT * (ns - before)));
+        if side == Side::There {
+            self.failures = 0;
+        }
+    }
+
+    /// A call did not come to its end there.
+    pub fn note_failure(&mut self) {
+        self.failures = (self.failures + 1).min(16);
+        self.retry_at = self.calls + (8 << self.failures).min(MOST_RETRY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs calls that take so long on each side; returns how many ran there.
+    fn run(experience: &mut Experience, calls: u32, here: u64, there: u64) -> u32 {
+        let mut count = 0;
+        for _ in 0..calls {
+            match experience.choose() {
+                Side::Here => experience.note(Side::Here, here),
+                Side::There => {
+                    experience.note(Side::There, there);
+                    count += 1;
+                }
+            }
+        }
+        count
+    }
+
+    #[test]
+    fn both_sides_are_tried_and_the_quicker_one_is_kept() {
+        assert_eq!(run(&mut Experience::default(), 10, 1000, 100), 9);
+        assert_eq!(run(&mut Experience::default(), 10, 100, 1000), 1);
+    }
+
+    #[test]
+    fn the_slower_side_is_tried_again_and_chosen_when_it_has_become_the_quicker() {
+        let mut experience = Experience::default();
+        run(&mut experience, 100, 100, 200);
+        let there = run(&mut experience, 4000, 100, 10);
+        assert!(there > 2000, "{there}");
+    }
+
+    #[test]
+    fn what_is_hopeless_is_not_tried_again() {
+        assert_eq!(run(&mut Experience::default(), 5000, 100, 10_000), 1);
+    }
+
+    #[test]
+    fn failures_are_tried_ever_more_rarely() {
+        let mut experience = Experience::default();
+        let mut tried = 0;
+        for _ in 0..1000 {
+            match experience.choose() {
+                Side::Here => experience.note(Side::Here, 100),
+                Side::There => {
+                    tried += 1;
+                    experience.note_failure();
+                }
+            }
+        }
+        assert!((3..10).contains(&tried), "{tried}");
+    }
+}
