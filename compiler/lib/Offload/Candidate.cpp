@@ -68,7 +68,8 @@ private:
       lookAtPointer(pointers.to, instruction, !writes, writes);
     if (pointers.from)
       lookAtPointer(pointers.from, instruction, true, false);
-    for (const Use &operand : instruction.operands())
+    auto *call = dyn_cast<CallBase>(&instruction);
+    for (const Use &operand : call ? call->args() : instruction.operands())
       lookAtConstant(operand, instruction);
   }
 

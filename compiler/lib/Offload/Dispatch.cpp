@@ -151,7 +151,7 @@ private:
       else if (lent->in)
         builder.CreateMemCpy(at(input, offset), slotAlignment, &argument, Align(1), lent->size);
       else
-        builder.CreateMemSet(at(input, offset), builder.getInt8(0), lent->size, slotAlignment);
+        builder.CreateMemSet(at(input, offset), builder.getInt8(0), blockOf(*lent), slotAlignment);
     }
     for (auto [variable, offset] : zip(each.candidate.captured, each.variables))
       builder.CreateMemCpy(at(input, offset), slotAlignment, const_cast<GlobalVariable *>(variable),

@@ -48,7 +48,7 @@ pub struct Embedded {
     pub(crate) settling: Settling,
     lost: AtomicBool,
     moving: OnceLock<Moving>,
-    offloading: Offloading,
+    offloading: Offloading<OwnedFd>,
     /// In a forked child, whose pages the parent's mover does not move, and whose functions nobody runs elsewhere.
     left_to_parent: AtomicBool,
     keeper: Keeper,

@@ -76,28 +76,45 @@ pub trait Offload {
     fn call(&self, call: &RemoteCall<'_>, output: &mut [u8]) -> Result<(), OffloadError>;
 }
 
-/// A connection to the process that runs functions.
-#[derive(Default)]
-pub(crate) struct Offloading {
-    link: Mutex<Link>,
+/// What carries requests to who runs functions.
+pub(crate) trait Carry {
+    /// Sends a frame; returns the content of the one that comes back, by the time that `until` is.
+    fn exchange(&mut self, frame: &[u8], until: u64) -> Result<Vec<u8>, OffloadError>;
 }
 
-#[derive(Default)]
-enum Link {
-    #[default]
+/// A connection to who runs functions.
+pub(crate) struct Offloading<L> {
+    link: Mutex<Link<L>>,
+}
+
+impl<L> Default for Offloading<L> {
+    fn default() -> Self {
+        Self { link: Mutex::new(Link::None) }
+    }
+}
+
+enum Link<L> {
     None,
-    Open(OwnedFd),
+    Open(L),
     /// It failed once, and is not tried again.
     Gone,
 }
 
-impl Offloading {
+impl<L: Carry> Offloading<L> {
+    /// Looks at the connection; `None` if there is none, or it is in use.
+    pub fn with<R>(&self, look: impl FnOnce(&L) -> R) -> Option<R> {
+        match &*self.link.try_lock().ok()? {
+            Link::Open(open) => Some(look(open)),
+            _ => None,
+        }
+    }
+
     /// Asks something, over a connection that `connect` makes if there is none yet.
     pub fn ask(
         &self,
         request: &Request,
         most_ns: u64,
-        connect: impl FnOnce() -> Result<OwnedFd, OffloadError>,
+        connect: impl FnOnce() -> Result<L, OffloadError>,
     ) -> Result<Reply, OffloadError> {
         let mut link = match self.link.try_lock() {
             Ok(link) => link,
@@ -105,11 +122,19 @@ impl Offloading {
             Err(TryLockError::WouldBlock) => return Err(OffloadError::Busy),
         };
         if let Link::None = *link {
-            *link = connect().map_or(Link::Gone, Link::Open);
+            // It is told once why there is none.
+            match connect() {
+                Ok(open) => *link = Link::Open(open),
+                Err(why) => {
+                    *link = Link::Gone;
+                    return Err(why);
+                }
+            }
         }
-        let Link::Open(socket) = &*link else { return Err(OffloadError::Gone) };
+        let Link::Open(open) = &mut *link else { return Err(OffloadError::Gone) };
         let until = now_ns().saturating_add(most_ns).saturating_add(PATIENCE_NS);
-        let answered = exchange(socket.as_fd(), &request.encode(), until);
+        let content = open.exchange(&request.encode(), until);
+        let answered = content.and_then(|content| Ok(Reply::decode(&content)?));
         if answered.is_err() {
             *link = Link::Gone;
         }
@@ -117,17 +142,21 @@ impl Offloading {
     }
 }
 
-fn exchange(socket: BorrowedFd<'_>, frame: &[u8], until: u64) -> Result<Reply, OffloadError> {
-    let mut left = frame;
-    while !left.is_empty() {
-        let sent = stream::send(socket, &[IoSlice::new(left)])?;
-        left = &left[sent..];
+/// A socket of this machine.
+impl Carry for OwnedFd {
+    fn exchange(&mut self, frame: &[u8], until: u64) -> Result<Vec<u8>, OffloadError> {
+        let socket = self.as_fd();
+        let mut left = frame;
+        while !left.is_empty() {
+            let sent = stream::send(socket, &[IoSlice::new(left)])?;
+            left = &left[sent..];
+        }
+        let mut header = [0; HEADER];
+        fill(socket, &mut header, until)?;
+        let mut content = vec![0; content_len(header)?];
+        fill(socket, &mut content, until)?;
+        Ok(content)
     }
-    let mut header = [0; HEADER];
-    fill(socket, &mut header, until)?;
-    let mut content = vec![0; content_len(header)?];
-    fill(socket, &mut content, until)?;
-    Ok(Reply::decode(&content)?)
 }
 
 fn fill(socket: BorrowedFd<'_>, mut left: &mut [u8], until: u64) -> Result<(), OffloadError> {

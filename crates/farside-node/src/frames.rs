@@ -1,9 +1,11 @@
 //! The memory of a node that keeps pages for clients across a network: never more than it was given.
 
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use farside_os::Result;
+use farside_os::huge_file::huge_file;
 use farside_os::memory::{self, PAGE};
 
 /// Set in a frame's count of users once nothing names it any more.
@@ -21,6 +23,8 @@ struct Tag {
 /// Frames of a page each.
 pub struct Frames {
     base: usize,
+    /// What the frames are part of, if other processes are to see them.
+    file: Option<OwnedFd>,
     tags: &'static [Tag],
     /// Number of the first frame that was never used.
     next: AtomicU32,
@@ -30,13 +34,25 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Room for `bytes` of pages; it is taken from the machine as it is used.
+    /// Room for `bytes` of pages; it is taken from the machine as it is used. If it is `shared`, other processes can see
+    /// pages of it.
     ///
     /// # Errors
     /// If there is not so much address space.
-    pub fn new(bytes: u64) -> Result<Self> {
+    pub fn new(bytes: u64, shared: bool) -> Result<Self> {
         let count = (bytes / PAGE as u64).min(u64::from(DOOMED)) as usize;
-        let base = memory::reserve((count * PAGE).max(PAGE), PAGE, "the node's pages")?;
+        let len = (count * PAGE).max(PAGE);
+        let file = if shared {
+            let huge = huge_file(len as u64);
+            // Only users who may mount file systems get huge pages.
+            Some(huge.or_else(|_| memory::anonymous_file(c"farside-pages", len as u64))?)
+        } else {
+            None
+        };
+        let base = match &file {
+            Some(file) => memory::map_shared(file.as_fd(), len, "the node's pages")?,
+            None => memory::reserve(len, PAGE, "the node's pages")?,
+        };
         // Without huge pages it works, too.
         let _ = memory::advise(base, count * PAGE, libc::MADV_HUGEPAGE, "the node's pages");
         let tags = memory::reserve((count * size_of::<Tag>()).max(1), PAGE, "the node's table")?;
@@ -44,11 +60,17 @@ impl Frames {
         let tags = unsafe { std::slice::from_raw_parts(tags as *const Tag, count) };
         Ok(Self {
             base,
+            file,
             tags,
             next: AtomicU32::new(0),
             free: Mutex::default(),
             used: AtomicU64::new(0),
         })
+    }
+
+    /// The file that the frames are part of, one after the other, if other processes are to see them.
+    pub fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.file.as_ref().map(AsFd::as_fd)
     }
 
     /// Number of frames.
@@ -160,6 +182,11 @@ impl Pinned<'_> {
         unsafe { std::slice::from_raw_parts(self.frames.at(self.frame), PAGE) }
     }
 
+    /// Which frame it is.
+    pub fn number(&self) -> u32 {
+        self.frame
+    }
+
     /// The content's version.
     pub fn version(&self) -> u64 {
         self.frames.version(self.frame)
@@ -186,7 +213,7 @@ mod tests {
 
     #[test]
     fn there_are_never_more_frames_than_room() {
-        let frames = Frames::new(3 * PAGE as u64 + 17).unwrap();
+        let frames = Frames::new(3 * PAGE as u64 + 17, false).unwrap();
         let kept: Vec<_> = std::iter::from_fn(|| frames.take()).collect();
         assert_eq!((kept.len(), frames.used(), frames.count()), (3, 3, 3));
         drop(kept);
@@ -196,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_given_back_zeroed_once_it_is_sent() {
-        let frames = Frames::new(PAGE as u64).unwrap();
+        let frames = Frames::new(PAGE as u64, false).unwrap();
         let mut blank = frames.take().unwrap();
         blank.bytes().fill(7);
         let frame = blank.fill(5, 6);

@@ -36,6 +36,8 @@ pub struct Options {
     pub connections: usize,
     /// How connections are protected.
     pub protection: Protection,
+    /// Whether clients' functions are run here.
+    pub offload: bool,
 }
 
 impl Default for Options {
@@ -46,6 +48,7 @@ impl Default for Options {
             spin: Duration::from_micros(50),
             connections: 1024,
             protection: Protection::None,
+            offload: false,
         }
     }
 }
@@ -97,7 +100,7 @@ impl Node {
         let mut seed = [0; 8];
         random::fill(&mut seed)?;
         Ok(Arc::new(Self {
-            frames: Frames::new(options.memory)?,
+            frames: Frames::new(options.memory, options.offload)?,
             options,
             counters: Counters::default(),
             tenants: Mutex::default(),

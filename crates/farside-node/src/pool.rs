@@ -46,6 +46,12 @@ impl Pool {
         if pinned.version() == version { Ok(pinned) } else { Err(Code::OtherVersion) }
     }
 
+    /// The page of a slot, of whatever version.
+    pub fn pin<'a>(&self, frames: &'a Frames, slot: u64) -> Option<Pinned<'a>> {
+        let index = self.lock();
+        index.get(&slot).map(|frame| frames.pin(*frame))
+    }
+
     /// Keeps a page, instead of an older one that its slot held.
     ///
     /// # Errors
@@ -132,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_page_is_read_as_it_was_written_last_or_not_at_all() {
-        let frames = Frames::new(8 * PAGE as u64).unwrap();
+        let frames = Frames::new(8 * PAGE as u64, false).unwrap();
         let pool = Pool::new(1);
         put(&pool, &frames, 3, 10);
         put(&pool, &frames, 3, 11);
@@ -146,7 +152,7 @@ mod tests {
 
     #[test]
     fn what_comes_late_harms_nothing() {
-        let frames = Frames::new(4 * PAGE as u64).unwrap();
+        let frames = Frames::new(4 * PAGE as u64, false).unwrap();
         let pool = Pool::new(1);
         put(&pool, &frames, 3, 10);
         let late = frames.take().unwrap();
@@ -160,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_full_node_takes_new_content_of_a_page_it_has_and_nothing_else() {
-        let frames = Frames::new(2 * PAGE as u64).unwrap();
+        let frames = Frames::new(2 * PAGE as u64, false).unwrap();
         let pool = Pool::new(1);
         put(&pool, &frames, 1, 10);
         put(&pool, &frames, 2, 11);
@@ -178,7 +184,7 @@ mod tests {
 
     #[test]
     fn slots_beyond_all_are_refused() {
-        let frames = Frames::new(PAGE as u64).unwrap();
+        let frames = Frames::new(PAGE as u64, false).unwrap();
         let pool = Pool::new(1);
         let blank = frames.take().unwrap();
         assert_eq!(pool.write(&frames, (SLOTS, 1, 0), blank), Err(Code::Senseless));

@@ -14,6 +14,8 @@ use smallvec::SmallVec;
 use crate::counters::Counters;
 use crate::frames::Pinned;
 use crate::network::{Node, Seat};
+use crate::offload::Relay;
+use crate::pool::Pool;
 
 /// How long a client may take to say who it is.
 pub(crate) const HELLO_NS: u64 = 5_000_000_000;
@@ -86,6 +88,10 @@ impl Session {
             (Kind::Stats, _) => {
                 let figures = figures::records(self.node.figures());
                 self.reply(header.reply(), &figures)
+            }
+            (Kind::Offload, Some(seat)) => {
+                let pool = Arc::clone(&seat.pool);
+                self.offload(header, &pool)
             }
             (Kind::Ping, _) => {
                 let vitals = self.node.vitals().record();
@@ -220,6 +226,18 @@ impl Session {
             seat.pool.free(&self.node.frames, slots, record.version);
         }
         self.reply(header.reply(), &[])
+    }
+}
+
+impl Session {
+    /// Hands the connection over to who runs functions, if that is wanted here, until the client hangs up.
+    fn offload(&mut self, header: Header, pool: &Pool) -> io::Result<()> {
+        let node = Arc::clone(&self.node);
+        let Some(relay) = node.frames.file().and_then(|pages| Relay::start(pages).ok()) else {
+            return self.reply(Header { code: Code::Denied, ..header.reply() }, &[]);
+        };
+        self.reply(header.reply(), &[])?;
+        relay.run(&*self.stream, &mut self.arrived, (pool, &node.frames), &node.counters)
     }
 }
 

@@ -103,6 +103,7 @@ fn work(image: &mut Image, call: &Call, pages: BorrowedFd<'_>, exchange: &Exchan
         image.set_base(section, (at as u64).wrapping_sub(area.tag));
     }
     isolation::bound_time(u64::from(call.most_ms / 1000) + 1)?;
+    isolation::forget_handlers();
     isolation::close_all()?;
     isolation::shut_in()?;
     // SAFETY: from here on this process can write to its own memory and to what it leaves, and end; who waits for it expects
@@ -141,10 +142,7 @@ fn check(image: &Image, call: &Call) -> std::result::Result<(), CallError> {
 ///
 /// # Errors
 /// If it is no call, or does not come to its end. Nothing was changed then.
-///
-/// # Safety
-/// This process has no other threads.
-pub unsafe fn run(
+pub fn run(
     image: &mut Image,
     call: &Call,
     pages: BorrowedFd<'_>,
@@ -158,7 +156,7 @@ pub unsafe fn run(
         Ok(()) => DONE,
         Err(_) => NOT_SHUT_IN,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: it makes system calls and computes; nothing of it allocates, or prints.
     let child = unsafe { isolation::fork(work) }?;
     match child.wait(most, master)? {
         End::Exited(DONE) => Ok((exchange.output(call.output as usize), start.elapsed())),

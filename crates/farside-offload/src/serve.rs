@@ -1,7 +1,7 @@
 //! A program's functions, served over a connection.
 
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 use farside_os::OsError;
@@ -30,16 +30,12 @@ pub enum ServeError {
 ///
 /// # Errors
 /// If what comes cannot be read; the program runs its functions itself then.
-///
-/// # Safety
-/// This process has no other threads.
-pub unsafe fn serve(mut link: UnixStream, pages: impl AsFd) -> Result<(), ServeError> {
+pub fn serve(mut link: UnixStream, pages: impl AsFd) -> Result<(), ServeError> {
     let mut images = Vec::new();
     while let Some(content) = next(&mut link)? {
         let reply = match Request::decode(&content)? {
             Request::Load(code) => load(&mut images, &code),
-            // SAFETY: the caller's promise.
-            Request::Call(call) => unsafe { run(&mut images, &call, &link, pages.as_fd()) },
+            Request::Call(call) => run(&mut images, &call, &link, pages.as_fd()),
         };
         link.write_all(&reply.encode())?;
     }
@@ -71,19 +67,11 @@ fn load(images: &mut Vec<Image>, code: &[u8]) -> Reply {
     }
 }
 
-/// # Safety
-/// This process has no other threads.
-unsafe fn run(
-    images: &mut [Image],
-    call: &Call,
-    link: &UnixStream,
-    pages: std::os::fd::BorrowedFd<'_>,
-) -> Reply {
+fn run(images: &mut [Image], call: &Call, link: &UnixStream, pages: BorrowedFd<'_>) -> Reply {
     let Some(image) = images.get_mut(call.image as usize) else {
         return Reply::Failed("there is no such image".into());
     };
-    // SAFETY: the caller's promise.
-    match unsafe { sandbox::run(image, call, pages, link.as_fd()) } {
+    match sandbox::run(image, call, pages, link.as_fd()) {
         Ok((output, time)) => Reply::Done { output, ns: time.as_nanos() as u64 },
         Err(why) => Reply::Failed(why.to_string()),
     }

@@ -35,9 +35,10 @@ pub enum End {
 /// If there can be no more processes.
 ///
 /// # Safety
-/// This process has no other threads, whose locks would never be released in the copy.
+/// `work` takes no locks that other threads may have at this moment, and so allocates nothing: in the copy they are never
+/// released.
 pub unsafe fn fork(work: impl FnOnce() -> i32) -> Result<Child> {
-    // SAFETY: there are no other threads, as the caller promises.
+    // SAFETY: what the copy does is up to the caller.
     let pid = check(i64::from(unsafe { libc::fork() }), "fork", SUBJECT)? as libc::pid_t;
     if pid == 0 {
         let code = work();
@@ -119,6 +120,14 @@ impl Drop for Child {
         if !self.ended {
             kill_and_reap(self.pid);
         }
+    }
+}
+
+/// Faults end this process, whoever wanted to hear of them before.
+pub fn forget_handlers() {
+    for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP] {
+        // SAFETY: what the kernel does by default needs no handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
 }
 

@@ -26,6 +26,9 @@ const MOST_VALUES: u64 = 1 << 20;
 /// Most sections that are known to one unit.
 const MOST_SECTIONS: u32 = 255;
 
+/// Most reasons that the user is told of.
+const MOST_TOLD: usize = 8;
+
 /// Longest time that a function may take there: so many times what it took here, and within these bounds, in milliseconds.
 const MOST_SLOWER: u64 = 10;
 const LEAST_MS: u64 = 10_000;
@@ -52,8 +55,10 @@ type SectionView = farside_sections::View;
 /// What is known of functions and of the code that they are in.
 struct Known {
     functions: Vec<Function>,
-    /// By where the program has it, the number of what was loaded; none if it cannot be run there.
-    images: Vec<(usize, Option<u32>)>,
+    /// By where the program has it, the number of what was loaded, or why it cannot be run there.
+    images: Vec<(usize, Result<u32, OffloadError>)>,
+    /// Reasons that the user was told of.
+    told: Vec<String>,
 }
 
 struct Function {
@@ -61,10 +66,10 @@ struct Function {
     experience: Experience,
     /// Longest time that it took here.
     here_ns: u64,
-    complained: bool,
 }
 
-static KNOWN: Mutex<Known> = Mutex::new(Known { functions: Vec::new(), images: Vec::new() });
+static KNOWN: Mutex<Known> =
+    Mutex::new(Known { functions: Vec::new(), images: Vec::new(), told: Vec::new() });
 
 static WHEN: AtomicU8 = AtomicU8::new(0);
 
@@ -175,22 +180,35 @@ impl Known {
             // SAFETY: the compiler's constant string, which is no far memory.
             let name = unsafe { CStr::from_ptr(what.name) }.to_string_lossy().into_owned();
             let experience = Experience::default();
-            self.functions.push(Function { name, experience, here_ns: 0, complained: false });
+            self.functions.push(Function { name, experience, here_ns: 0 });
             handle = self.functions.len();
             what.handle.store(handle as u64, Relaxed);
         }
         (handle, self.functions[handle - 1].experience.choose())
     }
 
+    /// A function was not run there; the user is told once for each reason.
+    fn fail(&mut self, handle: usize, why: &OffloadError) {
+        let function = &mut self.functions[handle - 1];
+        function.experience.note_failure();
+        let why = why.to_string();
+        if self.told.len() < MOST_TOLD && !self.told.contains(&why) {
+            let name = &function.name;
+            let parts = ["farside: \"", name, "\" runs here, not where its data is: ", &why, "\n"];
+            sys::complain(&parts);
+            self.told.push(why);
+        }
+    }
+
     /// The number under which code is loaded there.
     fn image(&mut self, store: &dyn Offload, code: &[u8]) -> Result<u32, OffloadError> {
         let at = code.as_ptr() as usize;
         if let Some((_, image)) = self.images.iter().find(|(known, _)| *known == at) {
-            return image.ok_or(OffloadError::Gone);
+            return image.clone();
         }
         let loaded = store.load(code);
         if !matches!(loaded, Err(OffloadError::Busy)) {
-            self.images.push((at, loaded.as_ref().ok().copied()));
+            self.images.push((at, loaded.clone()));
         }
         loaded
     }
@@ -224,24 +242,8 @@ fn attempt(service: &Service, asked: &mut Asked, began: u64) -> Option<()> {
         Err(OffloadError::Busy) => None,
         Err(why) => {
             Counters::add(&counters.offload_failed, 1);
-            with_known(|known| known.functions[asked.handle - 1].fail(&why));
+            with_known(|known| known.fail(asked.handle, &why));
             None
-        }
-    }
-}
-
-impl Function {
-    fn fail(&mut self, why: &OffloadError) {
-        self.experience.note_failure();
-        if !std::mem::replace(&mut self.complained, true) {
-            let why = why.to_string();
-            sys::complain(&[
-                "farside: \"",
-                &self.name,
-                "\" runs here, not where its data is: ",
-                &why,
-                "\n",
-            ]);
         }
     }
 }

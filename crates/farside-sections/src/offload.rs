@@ -43,6 +43,8 @@ pub enum Side {
 pub struct Experience {
     here_ns: Option<f64>,
     there_ns: Option<f64>,
+    /// Whether it ran there before: the first time more has to be stored, and code has to go there.
+    is_warm: bool,
     calls: u64,
     /// When the side that is not chosen is tried again, and how many calls are between two such trials.
     trial_at: u64,
@@ -55,7 +57,7 @@ pub struct Experience {
 /// How much a new time counts against those before.
 const WEIGHT: f64 = 0.25;
 /// Calls before the first trial of the side that was slower, and most between two.
-const FIRST_GAP: u64 = 16;
+const FIRST_GAP: u64 = 4;
 const MOST_GAP: u64 = 1024;
 /// What is so much slower is not tried again until the other changes.
 const HOPELESS: f64 = 8.0;
@@ -88,15 +90,18 @@ impl Experience {
 
     /// A call came to its end.
     pub fn note(&mut self, side: Side, ns: u64) {
+        if side == Side::There {
+            self.failures = 0;
+            if !std::mem::replace(&mut self.is_warm, true) {
+                return;
+            }
+        }
         let known = match side {
             Side::Here => &mut self.here_ns,
             Side::There => &mut self.there_ns,
         };
         let ns = ns as f64;
         *known = Some(known.map_or(ns, |before| before + WEIGHT * (ns - before)));
-        if side == Side::There {
-            self.failures = 0;
-        }
     }
 
     /// A call did not come to its end there.
@@ -128,7 +133,7 @@ mod tests {
     #[test]
     fn both_sides_are_tried_and_the_quicker_one_is_kept() {
         assert_eq!(run(&mut Experience::default(), 10, 1000, 100), 9);
-        assert_eq!(run(&mut Experience::default(), 10, 100, 1000), 1);
+        assert_eq!(run(&mut Experience::default(), 10, 100, 1000), 2);
     }
 
     #[test]
@@ -141,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_is_hopeless_is_not_tried_again() {
-        assert_eq!(run(&mut Experience::default(), 5000, 100, 10_000), 1);
+        assert_eq!(run(&mut Experience::default(), 5000, 100, 10_000), 2);
     }
 
     #[test]

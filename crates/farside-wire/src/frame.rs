@@ -25,6 +25,8 @@
 //! | Ping | | | as of Hello | |
 //! | Stats | | | one for each [figure](crate::figures): its number in place of the slot, its value in place of the version | |
 //!
+//! | Offload | | | none; from then on the connection carries [requests to run functions](crate::offload), in which content lies at its slot, times 4 KiB | |
+//!
 //! The node names the epoch in its reply to Hello: it is another one for each pool it founds, so that a client knows by
 //! it whether its pages are still there. Requests of another epoch are refused. Versions of a pool's pages only grow: a
 //! page does not take the place of a younger one in its slot, so that a message that comes late does no harm. Replies come in the order of the requests
@@ -67,6 +69,8 @@ pub enum Kind {
     Ping = 5,
     /// Say all that you count.
     Stats = 6,
+    /// Run functions: from the reply on, if it is `Done`, the connection carries [other messages](crate::offload).
+    Offload = 7,
 }
 
 /// What became of a request or of one of its pages.
@@ -181,6 +185,7 @@ impl Kind {
             4 => Self::Free,
             5 => Self::Ping,
             6 => Self::Stats,
+            7 => Self::Offload,
             _ => return None,
         })
     }

@@ -15,7 +15,7 @@ use object::{Object, ObjectSection, ReadCache};
 
 use crate::Failure;
 use crate::options::Size;
-use notes::{Access, Kind, Site, Unit};
+use notes::{Access, Kind, Offload, Site, Unit};
 
 /// The part of a program that holds the notes.
 const PART: &str = ".farside.notes";
@@ -108,8 +108,21 @@ fn text(units: &[Unit], lines: bool) -> String {
                 None => goes(&mut text, unit, number, site, lines),
             }
         }
+        for function in &unit.offload {
+            offloaded(&mut text, function);
+        }
     }
     text
+}
+
+fn offloaded(text: &mut String, function: &Offload) {
+    let _ = writeln!(text, "\n  {}  {}", function.place, function.function);
+    let Some(why) = &function.stays else {
+        let _ = writeln!(text, "    can run where its data is");
+        return;
+    };
+    let place = function.because.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+    let _ = writeln!(text, "    runs in the program, not where its data is:\n    {why}{place}");
 }
 
 fn stays(text: &mut String, site: &Site, why: &str) {

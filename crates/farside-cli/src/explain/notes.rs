@@ -20,9 +20,27 @@ pub struct Unit {
     pub sites: Vec<Site>,
     /// What comes to what they allocate, in no particular order.
     pub accesses: Vec<Access>,
+    /// Functions that are to run where their data is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offload: Vec<Offload>,
     /// How it ran when its sections were found; the least local memory first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tuned: Vec<Tuned>,
+}
+
+/// A function that is to run where its data is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Offload {
+    /// Its name.
+    pub function: String,
+    /// File and line, as far as they are known.
+    pub place: String,
+    /// Why it runs in the program all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stays: Option<String>,
+    /// Where in the source the reason lies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
 }
 
 /// How a program ran when its sections were found.

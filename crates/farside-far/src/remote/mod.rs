@@ -6,6 +6,7 @@
 
 mod line;
 mod network;
+mod offload;
 mod peer;
 mod placement;
 mod reading;
@@ -21,13 +22,15 @@ use farside_wire::frame::Record;
 use farside_wire::pool::Block;
 
 use crate::keeper::Keeper;
+use crate::offloading::Offloading;
 use crate::sealing::Sealing;
 pub use crate::seals::MOST_NODES;
 use crate::seals::Seals;
 use crate::slots::{RAW_UNITS, Slots};
 use crate::troubles::Troubles;
-use crate::{FarError, FarStore, Health, Ticket};
+use crate::{FarError, FarStore, Health, Offload, Ticket};
 pub use network::{Carrier, Network, NodeAddress, TcpNetwork, UcxNetwork};
+use offload::OffloadLine;
 use peer::Peer;
 pub use peer::{probe, stats};
 use reading::Readings;
@@ -94,7 +97,8 @@ pub struct Remote {
     repair: repair::Progress,
     troubles: Troubles,
     lost: AtomicBool,
-    /// In a forked child, which leaves repairs to its parent.
+    offloading: Offloading<OffloadLine>,
+    /// In a forked child, which leaves repairs to its parent, and runs its functions itself.
     is_child: AtomicBool,
 }
 
@@ -154,6 +158,7 @@ impl Remote {
             repair: repair::Progress::default(),
             troubles: Troubles::default(),
             lost: AtomicBool::new(false),
+            offloading: Offloading::default(),
             is_child: AtomicBool::new(false),
         };
         // All are tried, not only up to the first.
@@ -241,6 +246,10 @@ impl FarStore for Remote {
             self.slots.rename(from + i, to + i);
         }
         Ok(())
+    }
+
+    fn offload(&self) -> Option<&dyn Offload> {
+        (self.can_offload() && !self.is_child.load(Ordering::Relaxed)).then_some(self)
     }
 
     fn needs_tending(&self) -> bool {

@@ -66,6 +66,11 @@ impl Peer {
         }
     }
 
+    /// Where it is.
+    pub fn address(&self) -> &NodeAddress {
+        &self.address
+    }
+
     /// The connection for requests of that weight, unless it has ended.
     pub fn line(&self, weight: Weight) -> Option<Arc<Line>> {
         let line = self.lines[weight as usize].read().unwrap_or_else(PoisonError::into_inner);
