@@ -28,7 +28,16 @@ pub enum OffloadError {
     Gone,
     /// A system call failed.
     #[error(transparent)]
-    Os(#[from] OsError),
+    Os(OsError),
+}
+
+impl From<OsError> for OffloadError {
+    fn from(error: OsError) -> Self {
+        match error.errno {
+            libc::ECONNRESET | libc::EPIPE => Self::Gone,
+            _ => Self::Os(error),
+        }
+    }
 }
 
 impl From<BadMessage> for OffloadError {

@@ -11,6 +11,7 @@ mod heap;
 mod java;
 mod memcached;
 mod node;
+mod offload;
 mod perl;
 mod pointers;
 mod python;

@@ -22,7 +22,7 @@ use super::{Failure, Shared, skip};
 use crate::progress::Progress;
 pub(crate) use build::Compilers;
 pub(crate) use local::{informing, program};
-pub(crate) use works::{AUGMENTED, WORKS, Work};
+pub(crate) use works::{AUGMENTED, FILTER, WORKS, Work};
 
 /// Options of `farside bench compile`.
 #[derive(Debug, Args)]

@@ -1,11 +1,12 @@
 //! The programs, what they are given, and how much of what goes to sections.
 
 use super::Scale;
-use super::capacities::Need;
+use super::capacities::{Need, put_in, shared_out};
+use crate::bench::Failure;
 use crate::bench::cache::Source;
 
 /// What all programs are made of.
-pub(super) const SOURCES: [Source; 11] = [
+pub(super) const SOURCES: [Source; 12] = [
     ("measured.h", include_str!("sources/measured.h")),
     ("sum.c", include_str!("sources/sum.c")),
     ("graph.c", include_str!("sources/graph.c")),
@@ -15,6 +16,7 @@ pub(super) const SOURCES: [Source; 11] = [
     ("product.c", include_str!("sources/product.c")),
     ("simplex.c", include_str!("sources/simplex.c")),
     ("frame.c", include_str!("sources/frame.c")),
+    ("filter.c", include_str!("sources/filter.c")),
     ("gpt2.c", include_str!("sources/gpt2.c")),
     ("metadata.c", include_str!("sources/metadata.c")),
 ];
@@ -55,6 +57,16 @@ pub(crate) const AUGMENTED: Work = Work {
     full: &[300_000, 1_000_000, 300_000],
     small: &[20_000, 100_000, 20_000],
     needs: |_| Vec::new(),
+};
+
+/// Queries that can run where their data is.
+pub(crate) const FILTER: Work = Work {
+    name: "filter and aggregate",
+    source: "filter.c",
+    sections: include_str!("sources/filter.toml"),
+    full: &[8_000_000, 20],
+    small: &[500_000, 6],
+    needs: |of| vec![Need::in_order("columns", 16 * of[0])],
 };
 
 /// Section files in which only the nodes of the graph are: lines as long as they, and as a page.
@@ -131,6 +143,11 @@ impl Work {
     /// What it is given.
     pub fn arguments(&self, scale: Scale) -> Vec<String> {
         self.numbers(scale).iter().map(u64::to_string).collect()
+    }
+
+    /// Its section file, for so many bytes of local memory.
+    pub fn section_file(&self, scale: Scale, local: u64) -> Result<String, Failure> {
+        put_in(self.sections, &shared_out(&self.needs(scale), local))
     }
 
     /// What goes to its sections.

@@ -5,6 +5,7 @@
 //! tuning looks at is the time from start to end. Runs that are compared alternate, figures are medians, and all have
 //! to print the same.
 
+mod offload;
 mod sizes;
 mod steps;
 mod tuned;
@@ -57,18 +58,21 @@ enum Section {
     Least,
     /// Sizes by the solver beside all others.
     Sizes,
+    /// A filter and an aggregate where their data is.
+    Offload,
 }
 
 impl Section {
-    /// The program that is tuned.
-    fn work(self) -> &'static Work {
+    /// The program that is tuned, if it is one of those that all benchmarks of the compiler know.
+    fn work(self) -> Option<&'static Work> {
         let name = match self {
-            Self::Graph | Self::Sizes => "graph traversal",
+            Self::Graph => "graph traversal",
             Self::Simplex => "network simplex",
             Self::Frame => "data-frame queries",
             Self::Gpt2 | Self::Least => "GPT-2 forward pass",
+            Self::Sizes | Self::Offload => return None,
         };
-        WORKS.iter().find(|work| work.name == name).unwrap_or(&WORKS[0])
+        WORKS.iter().find(|work| work.name == name)
     }
 }
 
@@ -101,10 +105,11 @@ pub(crate) fn run(
         if !args.only.is_empty() && !args.only.contains(section) {
             continue;
         }
-        match section {
-            Section::Least => bench.least(section.work()),
-            Section::Sizes => bench.sizes(),
-            _ => bench.beside_swap(section.work()),
+        match (section, section.work()) {
+            (Section::Least, Some(work)) => bench.least(work),
+            (_, Some(work)) => bench.beside_swap(work),
+            (Section::Offload, None) => bench.offload(),
+            (_, None) => bench.sizes(),
         }
     }
     Ok(bench.rows)
