@@ -52,13 +52,22 @@ fn class_of(size: usize) -> Option<usize> {
     (class < CLASSES).then_some(class)
 }
 
+/// A block that was taken.
+#[derive(Copy, Clone)]
+struct Block {
+    start: usize,
+    class: usize,
+    /// It was never written: all zero.
+    is_fresh: bool,
+}
+
 impl Heap {
-    fn take(&mut self, class: usize) -> Option<usize> {
-        let block = self.free[class];
-        if block != 0 {
+    fn take(&mut self, class: usize) -> Option<Block> {
+        let start = self.free[class];
+        if start != 0 {
             // SAFETY: a free block starts with the address of the next one.
-            self.free[class] = unsafe { *(block as *const usize) };
-            return Some(block);
+            self.free[class] = unsafe { *(start as *const usize) };
+            return Some(Block { start, class, is_fresh: false });
         }
         if self.end == 0 {
             let (start, len) = local::runtime_part();
@@ -74,7 +83,7 @@ impl Heap {
             self.committed = to;
         }
         self.next = after;
-        Some(block)
+        Some(Block { start: block, class, is_fresh: true })
     }
 
     fn put(&mut self, block: usize, class: usize) {
@@ -95,15 +104,53 @@ impl Heap {
 
 /// `size` bytes aligned to `align`, a power of two; null when there is no memory.
 pub fn allocate(size: usize, align: usize) -> *mut u8 {
+    take(size, align).map_or(std::ptr::null_mut(), |block| hand_out(block, align))
+}
+
+/// The same, all zero. What was never written is that already, and is not written now: large tables take memory only
+/// where they are used.
+pub fn allocate_zeroed(size: usize, align: usize) -> *mut u8 {
+    let Some(block) = take(size, align) else { return std::ptr::null_mut() };
+    let pointer = hand_out(block, align);
+    if !block.is_fresh {
+        // SAFETY: `size` bytes from there on are the caller's to be.
+        unsafe { clear(pointer, size) };
+    }
+    pointer
+}
+
+fn take(size: usize, align: usize) -> Option<Block> {
     let extra = if align > HEADER { align } else { 0 };
     let wanted = size.checked_add(HEADER).and_then(|n| n.checked_add(extra));
-    let Some(class) = wanted.and_then(class_of) else { return std::ptr::null_mut() };
-    let Some(block) = HEAP.lock().take(class) else { return std::ptr::null_mut() };
-    let pointer = (block + HEADER).next_multiple_of(align.max(HEADER));
-    let header = Header { offset: pointer - block, class };
-    // SAFETY: the block reaches from `block` over header, alignment and `size` bytes.
+    let class = wanted.and_then(class_of)?;
+    HEAP.lock().take(class)
+}
+
+/// The aligned address in a block that has room for it.
+fn hand_out(block: Block, align: usize) -> *mut u8 {
+    let pointer = (block.start + HEADER).next_multiple_of(align.max(HEADER));
+    let header = Header { offset: pointer - block.start, class: block.class };
+    // SAFETY: the block reaches from its start over header and alignment.
     unsafe { ((pointer - HEADER) as *mut Header).write(header) };
     pointer as *mut u8
+}
+
+/// Fills memory of this heap with zeros; of much of it whole pages are given back to the kernel instead.
+///
+/// # Safety
+/// `size` bytes from `pointer` on belong to the caller and to nobody else.
+unsafe fn clear(pointer: *mut u8, size: usize) {
+    let start = pointer as usize;
+    let (from, to) = (start.next_multiple_of(PAGE), (start + size) & !(PAGE - 1));
+    // SAFETY: the pages lie within the caller's bytes, and are private and of no file.
+    let is_given_back = size >= RETURN_FROM
+        && unsafe { sys::madvise(from, to - from, libc::MADV_DONTNEED) }.is_ok();
+    let (first, last) = if is_given_back { (from - start, to - start) } else { (size, size) };
+    // SAFETY: both parts lie within the caller's bytes.
+    unsafe {
+        pointer.write_bytes(0, first);
+        pointer.add(last).write_bytes(0, size - last);
+    }
 }
 
 /// Frees what [`allocate`] returned.
@@ -166,6 +213,10 @@ struct RuntimeAllocator;
 unsafe impl GlobalAlloc for RuntimeAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         allocate(layout.size(), layout.align())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        allocate_zeroed(layout.size(), layout.align())
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, _layout: Layout) {

@@ -4,23 +4,28 @@ use farside_trace::PageId;
 
 use super::Slot;
 
-/// An unused bucket. No slot has this number.
-const EMPTY: u64 = u64::MAX;
+/// An unused bucket: zero, since memory that was never written is that, and costs nothing.
+const EMPTY: u64 = 0;
+
+/// Neighbouring pages that look for their buckets side by side: as many as there are in a line of a processor's cache.
+const TOGETHER: u64 = 8;
 
 /// Fewest buckets.
 const LEAST: usize = 16;
 
-/// Spreads neighbouring pages over the table (the golden ratio, in 64 bits).
+/// Spreads groups of neighbouring pages over the table (the golden ratio, in 64 bits).
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Slots by page, for pages that have slots.
 ///
 /// A table with open addressing and linear probing, at most half full: each bucket is one word with a
 /// slot and half of the page's hash, so that a page is mostly found, or found missing, by one look at
-/// memory. What is deleted leaves no mark. Nothing is allocated within what was reserved.
+/// memory. What is deleted leaves no mark. Nothing is allocated within what was reserved; what is reserved is not
+/// written, so that memory is taken line by line, where pages are added.
 #[derive(Clone, Debug)]
 pub struct PageIndex {
-    /// A power of two of them: hash above, slot below.
+    /// A power of two of them: hash above, slot below, and all bits inverted, so that none with a slot is [`EMPTY`]: no
+    /// slot has all of them.
     buckets: Vec<u64>,
     len: usize,
 }
@@ -47,13 +52,17 @@ impl PageIndex {
     /// The bucket with which the search for a page begins, and what its bucket bears.
     #[inline]
     fn home(&self, page: PageId) -> (usize, u64) {
-        let hash = page.0.wrapping_mul(MULTIPLIER) & !u64::from(u32::MAX);
+        let (group, within) = (page.0 / TOGETHER, page.0 % TOGETHER);
+        let line = group.wrapping_mul(MULTIPLIER) >> 32 & !(TOGETHER - 1);
+        let hash = (line | within) << 32;
         (self.home_of(hash), hash)
     }
 
+    /// The first bits of the hash choose a line, and the last ones the bucket in it.
     #[inline]
-    fn home_of(&self, bucket: u64) -> usize {
-        (bucket >> 32 >> (32 - self.buckets.len().ilog2())) as usize
+    fn home_of(&self, hash: u64) -> usize {
+        let line = hash >> 32 >> (32 - (self.buckets.len() / TOGETHER as usize).ilog2());
+        (line * TOGETHER + (hash >> 32) % TOGETHER) as usize
     }
 
     /// Adds `page`, which is at `slot` and not in the index.
@@ -62,7 +71,7 @@ impl PageIndex {
             self.grow(2 * self.buckets.len());
         }
         let (home, hash) = self.home(page);
-        self.put(home, hash | u64::from(slot.0));
+        self.put(home, !(hash | u64::from(slot.0)));
         self.len += 1;
     }
 
@@ -104,8 +113,8 @@ impl PageIndex {
             if bucket == EMPTY {
                 return None;
             }
-            let slot = Slot(bucket as u32);
-            if bucket & !u64::from(u32::MAX) == hash && is_it(slot) {
+            let slot = Slot(!bucket as u32);
+            if !bucket & !u64::from(u32::MAX) == hash && is_it(slot) {
                 return Some((at, slot));
             }
             at = (at + 1) & mask;
@@ -131,7 +140,7 @@ impl PageIndex {
             if bucket == EMPTY {
                 break;
             }
-            let from_home = next.wrapping_sub(self.home_of(bucket)) & mask;
+            let from_home = next.wrapping_sub(self.home_of(!bucket)) & mask;
             let from_hole = next.wrapping_sub(hole) & mask;
             if from_home >= from_hole {
                 self.buckets[hole] = bucket;
@@ -145,7 +154,7 @@ impl PageIndex {
     fn grow(&mut self, buckets: usize) {
         let old = std::mem::replace(&mut self.buckets, vec![EMPTY; buckets]);
         for bucket in old.into_iter().filter(|bucket| *bucket != EMPTY) {
-            self.put(self.home_of(bucket), bucket);
+            self.put(self.home_of(!bucket), bucket);
         }
     }
 }
