@@ -187,8 +187,9 @@ fn each_phase_finds_its_prefetcher_again() {
         phases.push(adaptive.run(strided(0)).counts());
         phases.push(adaptive.run(noise(0, 4, 10_000)).counts());
     }
-    let once = [(2, 10_108), (8761, 664), (49, 1281), (8742, 189)];
-    let again = [(27, 9970), (8764, 707), (49, 1281), (8742, 189)];
+    // The numbers by chance are the same as before, but for the first, from the second time on.
+    let once = [(2, 10_108), (8761, 664), (49, 1281), (8687, 256)];
+    let again = [(24, 10_069), (6430, 4095), (49, 1282), (4586, 6765)];
     assert_eq!(phases, [once, again].concat());
 }
 

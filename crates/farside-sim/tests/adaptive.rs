@@ -107,6 +107,28 @@ fn programs() -> Vec<(&'static str, Vec<u64>)> {
     ]
 }
 
+/// Pages in an order by chance, again and again.
+fn in_one_order(pages: u64, rounds: usize) -> Vec<PageId> {
+    let mut order: Vec<_> = (0..pages).map(PageId).collect();
+    for (at, chance) in noise(1 << 40).take(order.len()).enumerate().skip(1) {
+        order.swap(at, chance as usize % (at + 1));
+    }
+    order.repeat(rounds)
+}
+
+#[test]
+fn an_order_that_comes_again_is_learnt_by_the_graph() {
+    let trace = in_one_order(20_000, 8);
+    for (replacement, percent) in [("lru", 20), ("lru", 50), ("second-chance", 20)] {
+        let [none, .., adaptive] = outcomes(&trace, replacement, percent);
+        let faults = |outcome: &Outcome| outcome.misses - outcome.first_touches;
+        // It may take three of the rounds, of which the first only brings the pages.
+        let (without, with) = (faults(&none), faults(&adaptive));
+        assert!(with < without * 3 / 7, "{with} beside {without}");
+        assert!(adaptive.fetched_bytes < none.fetched_bytes * 103 / 100, "{adaptive:?} {none:?}");
+    }
+}
+
 #[test]
 fn no_program_takes_much_longer_than_with_the_best_single_prefetcher() {
     for (name, pages) in programs() {

@@ -22,7 +22,10 @@ pub const NAMES: &[(&str, &str)] = &[
     ("leap", "along the stride that most of the latest accesses have"),
     ("spatial", "the next pages, more or fewer as they prove useful"),
     (PROXIMITY, "what followed a page the last times, and what followed that, as in PATH"),
-    (Adaptive::NAME, "what proves useful where: linux, leap, pointers that are followed, or none"),
+    (
+        Adaptive::NAME,
+        "what proves useful where: linux, leap, proximity, pointers that are followed, or none",
+    ),
 ];
 
 /// The same for the one that has to see what is in memory, as in a run: read-ahead by `linux`, and pointers besides.

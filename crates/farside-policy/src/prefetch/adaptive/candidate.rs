@@ -9,13 +9,15 @@ pub(super) enum Candidate {
     Trend,
     /// Following pointers, which somebody else does.
     Pointers,
+    /// PATH's page proximity graph.
+    Graph,
 }
 
 /// How many there are.
-pub(super) const CANDIDATES: usize = 3;
+pub(super) const CANDIDATES: usize = 4;
 
 impl Candidate {
-    pub const ALL: [Self; CANDIDATES] = [Self::Window, Self::Trend, Self::Pointers];
+    pub const ALL: [Self; CANDIDATES] = [Self::Window, Self::Trend, Self::Pointers, Self::Graph];
 }
 
 /// Some of them.

@@ -42,6 +42,11 @@ impl Clock {
         self.now.wrapping_sub(then) < self.stay / 4
     }
 
+    /// Pages that have room among those that are not used yet: a tenth of them, as in PATH (section 6.3).
+    pub const fn room(&self) -> u32 {
+        self.stay as u32 / 10
+    }
+
     /// A page that came then left unused now.
     pub fn left(&mut self, then: u16) {
         let stay = self.now.wrapping_sub(then).clamp(SHORTEST, LONGEST);

@@ -8,7 +8,7 @@ use super::super::{FaultKind, Following, PrefetchPlan};
 use super::candidate::{Candidate, Candidates};
 use super::clock::Clock;
 use super::foreseen::{Foreseen, ForeseenPages};
-use super::part::{Part, Parts};
+use super::part::Parts;
 
 /// Most pages at once that are foreseen, not sent for, and not given up.
 const WAITING: usize = 2048;
@@ -86,7 +86,8 @@ impl Ledger {
 
     /// Takes note of a fault. Returns what kind of fault each candidate is told of: that which it would have been without
     /// the others. The trend looks at all faults in a row: it is not told of pages that pointers brought, and not of those
-    /// where others go on, when the program has come through what they brought without a fault.
+    /// where others go on, when the program has come through what they brought without a fault. The graph is for what
+    /// nobody else foresees: it is told of nothing that others sent for.
     pub fn judge(
         &mut self,
         page: PageId,
@@ -101,6 +102,11 @@ impl Ledger {
             self.parts.answer(&foreseen, true);
         }
         move |candidate| match (foreseen, kind) {
+            (Some(Foreseen { by, sent: Some(who), .. }), _)
+                if candidate == Candidate::Graph && who != candidate && !by.has(candidate) =>
+            {
+                None
+            }
             (Some(Foreseen { by, sent: None, .. }), FaultKind::Demand)
                 if by.has(candidate) && came_true.is_some() =>
             {
@@ -121,15 +127,26 @@ impl Ledger {
     }
 
     /// In which order those who foresee pages are heard here.
-    pub fn order(&self) -> [Candidate; 2] {
-        let (window, trend) = (Candidate::Window, Candidate::Trend);
-        let is_better = |part: &Part| part.outranks(trend, window);
-        if self.parts.here().is_some_and(is_better) { [trend, window] } else { [window, trend] }
+    pub fn order(&self) -> [Candidate; 3] {
+        let mut order = [Candidate::Window, Candidate::Trend, Candidate::Graph];
+        if let Some(part) = self.parts.here() {
+            for at in [1, 2, 1] {
+                if part.outranks(order[at], order[at - 1]) {
+                    order.swap(at, at - 1);
+                }
+            }
+        }
+        order
+    }
+
+    /// Whether a candidate's pages are fetched here.
+    pub fn is_on(&self, candidate: Candidate) -> bool {
+        self.parts.here().is_some_and(|part| part.is_on(candidate))
     }
 
     /// Plans what a candidate foresees, if it is on here, and else only takes note of it.
     pub fn add(&mut self, candidate: Candidate, draft: &PrefetchPlan, planning: &mut Planning) {
-        let is_on = self.parts.here().is_some_and(|part| part.is_on(candidate));
+        let is_on = self.is_on(candidate);
         let mut sent = 0;
         planning.before = planning.plan.runs().count();
         for page in draft.runs().flat_map(|run| run.pages()) {
@@ -238,6 +255,11 @@ impl Ledger {
         }
         self.parts.answer(&foreseen, false);
         Some(foreseen.by)
+    }
+
+    /// Most pages that are likely to be used before they leave if they are fetched at once, one by one.
+    pub fn room(&self) -> u32 {
+        self.clock.room()
     }
 
     /// What is to be done about the pointers in a page.

@@ -1,24 +1,28 @@
 //! Of several prefetchers those that prove useful, part by part of memory.
 //!
 //! The rooms: [`candidate`] names them, [`foreseen`] remembers pages until their fate is known, [`clock`] tells how long
-//! that may take, [`part`] keeps the rates, and [`ledger`] joins these.
+//! that may take, [`part`] keeps the rates, [`ledger`] joins these, and [`graph`] is the one of them that is not told of
+//! everything.
 
 mod candidate;
 mod clock;
 mod foreseen;
+mod graph;
 mod ledger;
 mod part;
 
 use farside_trace::PageId;
 
 use super::{FaultKind, Following, Leap, LeapOptions, LinuxWindow, PrefetchPlan, Prefetcher};
-use candidate::{Candidate, Candidates};
+use candidate::{CANDIDATES, Candidate, Candidates};
+use graph::Graph;
 use ledger::{Ledger, Planning};
 
 /// Most pages that are fetched with a fault, whatever is asked for.
 const MOST: u32 = 512;
 
-/// Read-ahead, the majority trend, and pointers - each where it has earned it, and nothing where none has.
+/// Read-ahead, the majority trend, pointers, and PATH's page proximity graph (section 4.3) - each where it has earned it,
+/// and nothing where none has.
 ///
 /// # What is worth it
 ///
@@ -32,7 +36,7 @@ const MOST: u32 = 512;
 ///
 /// # Who has earned it
 ///
-/// For each part of memory (64 MiB) and each of the three there are two rates: how many of all pages that it foresees are
+/// For each part of memory (64 MiB) and each of the four there are two rates: how many of all pages that it foresees are
 /// used, and how many of those that it alone foresees, or that it is the first to be thanked for. Of several who foresee
 /// a page that is the one who is right clearly more often over all, or is named first above, if it is on. So who is not
 /// needed beside another one costs nothing, and who fetches much that is not used, and besides what another one
@@ -46,7 +50,7 @@ const MOST: u32 = 512;
 /// caller can tell ([`Prefetcher::fault_seeing`]).
 ///
 /// Read-ahead begins on, as without this, and again in each part of memory. The trend begins off: where it is of use it
-/// is on after seven pages. Pointers begin on: who follows them fetches only what is likely, and learns that before it
+/// is on after seven pages, and so does the graph. Pointers begin on: who follows them fetches only what is likely, and learns that before it
 /// fetches anything. The other rates are, in a part that is new, those of the part from where the program came.
 ///
 /// # Who sees what
@@ -62,14 +66,21 @@ const MOST: u32 = 512;
 /// Pointers are followed by somebody else, who sees memory. It asks [`pointers`](Prefetcher::pointers) whether to, and
 /// tells where they lead by [`foreseen_by_pointer`](Prefetcher::foreseen_by_pointer). Where no pointer was of use for a
 /// thousand faults they are looked for at one in eight.
+///
+/// The graph is there for what nobody else foresees: of pages that others sent for it is told only if it foresaw them, too.
+/// So a program that is read ahead well does not pay for it, neither by time nor by memory. Neither do those for long whose
+/// faults come in no order: the graph knows a sample of their pages then, and all of them again when it is right. What it asks
+/// for comes page by page and from everywhere, so that seven in ten of its pages have to be used, and it asks for no more at
+/// once than a tenth of the pages that come while one stays unused (section 6.3).
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     max: u32,
     window: LinuxWindow,
     trend: Leap,
+    graph: Graph,
     ledger: Ledger,
-    /// What both foresee, at one fault.
-    drafts: [PrefetchPlan; 2],
+    /// What each of them foresees, at one fault; nothing for pointers.
+    drafts: [PrefetchPlan; CANDIDATES],
 }
 
 impl Adaptive {
@@ -83,8 +94,38 @@ impl Adaptive {
             max,
             window: LinuxWindow::new(max),
             trend: Leap::new(LeapOptions { most: max, ..LeapOptions::default() }),
+            graph: Graph::new(max),
             ledger: Ledger::new(),
-            drafts: [PrefetchPlan::new(), PrefetchPlan::new()],
+            drafts: [const { PrefetchPlan::new() }; CANDIDATES],
+        }
+    }
+
+    /// Asks each of them, as if it were alone, what it foresees of a fault.
+    fn foresee(&mut self, page: PageId, kind: FaultKind, is_far: &dyn Fn(PageId) -> bool) {
+        let kind = self.ledger.judge(page, kind);
+        self.drafts.iter_mut().for_each(PrefetchPlan::clear);
+        let [window, trend, _, graph] = &mut self.drafts;
+        if let Some(kind) = kind(Candidate::Window) {
+            self.window.fault(page, kind, window);
+        }
+        if let Some(kind) = kind(Candidate::Trend) {
+            self.trend.fault(page, kind, trend);
+        }
+        if let Some(kind) = kind(Candidate::Graph) {
+            self.graph.fault(page, kind, self.ledger.room().min(self.max), is_far, graph);
+        }
+    }
+
+    /// What the graph asks for besides pages, if its pages are fetched here: those that are here are to stay, and it is
+    /// told when one of the others is used.
+    fn ask_for_graph(&self, plan: &mut PrefetchPlan) {
+        let draft = &self.drafts[Candidate::Graph as usize];
+        if draft.is_empty() || !self.ledger.is_on(Candidate::Graph) {
+            return;
+        }
+        plan.touch_resident();
+        if let Some(page) = draft.leads_on() {
+            plan.lead_on(page);
         }
     }
 }
@@ -108,30 +149,30 @@ impl Prefetcher for Adaptive {
         if self.max == 0 {
             return;
         }
-        let window = &mut self.window;
+        let (window, graph) = (&mut self.window, &mut self.graph);
         self.ledger.begin(page, kind, |page, by| {
             if by.has(Candidate::Window) {
                 window.unused(page);
             }
+            if by.has(Candidate::Graph) {
+                graph.unused(page);
+            }
         });
-        let kind = self.ledger.judge(page, kind);
-        self.drafts.iter_mut().for_each(PrefetchPlan::clear);
-        if let Some(kind) = kind(Candidate::Window) {
-            self.window.fault(page, kind, &mut self.drafts[0]);
-        }
-        if let Some(kind) = kind(Candidate::Trend) {
-            self.trend.fault(page, kind, &mut self.drafts[1]);
-        }
+        self.foresee(page, kind, is_far);
         let mut planning = Planning { page, is_far, plan, left: self.max, before: 0 };
         for candidate in self.ledger.order() {
             self.ledger.add(candidate, &self.drafts[candidate as usize], &mut planning);
         }
+        self.ask_for_graph(plan);
     }
 
     fn unused(&mut self, page: PageId) {
         let by = self.ledger.unused(page);
         if by.is_none_or(|by: Candidates| by.has(Candidate::Window)) {
             self.window.unused(page);
+        }
+        if by.is_some_and(|by| by.has(Candidate::Graph)) {
+            self.graph.unused(page);
         }
     }
 

@@ -16,15 +16,16 @@ const PARTS: usize = 256;
 type Rate = u16;
 
 /// How many of the pages that a candidate alone foresees must be used for it to be worth it, and below how many it is no
-/// longer. See [`Adaptive`](super::Adaptive) for what that follows from.
-const ON: Rate = percent(50);
-const OFF: Rate = percent(40);
+/// longer. See [`Adaptive`](super::Adaptive) for what that follows from. Of the graph it is more: where most pages are here,
+/// and are used by chance, many of those that are foreseen are used soon, and would be whatever was fetched.
+const ON: [Rate; CANDIDATES] = [percent(50), percent(50), percent(50), percent(70)];
+const OFF: [Rate; CANDIDATES] = [percent(40), percent(40), percent(40), percent(60)];
 
 /// So much more often must a candidate be right to come before one that is listed before it.
 const CLEARLY: Rate = percent(2);
 
-/// Rates at first: read-ahead and pointers are on until they prove wrong, and the trend is off until it proves right.
-const FIRST: [Rate; CANDIDATES] = [percent(75), percent(25), percent(60)];
+/// Rates at first: read-ahead and pointers are on until they prove wrong, and the others are off until they prove right.
+const FIRST: [Rate; CANDIDATES] = [percent(75), percent(25), percent(60), percent(25)];
 
 /// A single answer changes a rate by 1/2^shift of what is left. What is right of all that a candidate foresees is taken
 /// over long, so that the ends of arrays do not count for more than there are of them. Who is on is judged over about a
@@ -120,7 +121,7 @@ impl Part {
         self.unheard[at] += 1;
         if self.unheard[at] > UNHEARD {
             self.unheard[at] = 0;
-            self.worth[at] = OFF;
+            self.worth[at] = OFF[at];
             self.on = self.on.without(candidate);
         }
     }
@@ -150,9 +151,9 @@ impl Part {
         let shift = if self.is_on(candidate) { ON_SHIFT } else { OFF_SHIFT };
         let at = candidate as usize;
         follow(&mut self.worth[at], right, shift);
-        if self.worth[at] >= ON {
+        if self.worth[at] >= ON[at] {
             self.on = self.on.with(candidate);
-        } else if self.worth[at] < OFF {
+        } else if self.worth[at] < OFF[at] {
             self.on = self.on.without(candidate);
         }
     }

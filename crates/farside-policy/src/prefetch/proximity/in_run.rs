@@ -56,6 +56,8 @@ pub struct ProximityInRun {
     /// By slot.
     notes: Vec<Note>,
     used: Rate,
+    /// Pages that there is room for in a walk.
+    most: u32,
 }
 
 impl ProximityInRun {
@@ -63,7 +65,18 @@ impl ProximityInRun {
     pub fn new(options: ProximityOptions) -> Self {
         let graph = Proximity::new(ProximityOptions { most_weight: MOST_WEIGHT, ..options });
         let notes = Vec::with_capacity(graph.options.pages);
-        Self { graph, notes, used: Rate::MAX / 4 * 3 }
+        let most = graph.options.most;
+        Self { graph, notes, used: Rate::MAX / 4 * 3, most }
+    }
+
+    /// Pages that are known.
+    pub fn known(&self) -> usize {
+        self.graph.pages.len()
+    }
+
+    /// From now on it asks for no more pages at once, and no more than it was made for.
+    pub fn ask_for_at_most(&mut self, pages: u32) {
+        self.graph.options.most = pages.min(self.most);
     }
 
     fn note(&mut self, slot: Slot) -> &mut Note {
