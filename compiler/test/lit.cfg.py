@@ -20,8 +20,8 @@ config.environment["PATH"] = os.pathsep.join(
 )
 
 config.substitutions.append(("%plugin", os.path.join(build, "lib", "farside", "libfarside-compiler.so")))
-# A program is compiled by clang and by farside-cc, and both do the same.
-config.substitutions.append(("%same", os.path.join(config.test_source_root, "same") + " %t.d"))
+# A program is compiled by clang and by farside-cc, to MLIR and back, and both do the same.
+config.substitutions.append(("%same", os.path.join(config.test_source_root, "same") + " %t.d -ffarside-passes="))
 # The same with all control flow structured on the way.
 config.substitutions.append(
     (

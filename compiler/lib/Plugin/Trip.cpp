@@ -124,7 +124,7 @@ std::string Trip::imageOfOffloaded() {
   return image;
 }
 
-/// If there is something to convert, only bodies in which it is go.
+/// If there is something to convert, only bodies in which it is go; and none if there could be something, but is not.
 void Trip::chooseBodies() {
   going.clear();
   for (Function &function : module) {
@@ -133,6 +133,9 @@ void Trip::chooseBodies() {
     if (isConverting()) {
       if (plan.functions.contains(&function))
         going.insert(&function);
+    } else if (conversion && passes.empty()) {
+      // Nothing would come back otherwise than it went.
+      continue;
     } else if (auto reason = whyItStays(function)) {
       stayed.push_back({&function, std::move(*reason)});
     } else {

@@ -1,5 +1,5 @@
 ; A debug record may speak of a value before that is computed; the function goes to MLIR all the same.
-; RUN: farside-cc -O1 -Rfarside -S -emit-llvm %s -o %t.ll 2>&1 | FileCheck %s
+; RUN: farside-cc -O1 -ffarside-passes= -Rfarside -S -emit-llvm %s -o %t.ll 2>&1 | FileCheck %s
 ; CHECK-NOT: stays as clang made it
 ; CHECK: 0 stayed
 ; RUN: FileCheck %s --check-prefix=MADE < %t.ll

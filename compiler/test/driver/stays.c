@@ -1,5 +1,5 @@
 // What MLIR cannot take stays as clang made it, and -Rfarside tells why.
-// RUN: farside-cc -Rfarside -g1 -c %s -o %t.o 2>&1 | FileCheck %s
+// RUN: farside-cc -ffarside-passes= -Rfarside -g1 -c %s -o %t.o 2>&1 | FileCheck %s
 
 // CHECK-DAG: stays.c:[[@LINE+1]]: remark: function 'jumps' stays as clang made it: it has assembly that jumps [-Rfarside]
 int jumps(int x) {

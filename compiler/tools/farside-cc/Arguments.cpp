@@ -96,8 +96,8 @@ std::vector<std::string> pluginOptions(const Arguments &arguments, const Install
   std::vector<std::string> options;
   if (arguments.remarks)
     options.push_back("-farside-remarks");
-  if (!arguments.passes.empty())
-    options.push_back("-farside-passes=" + arguments.passes);
+  if (arguments.passes && !arguments.passes->empty())
+    options.push_back("-farside-passes=" + *arguments.passes);
   if (!arguments.isConverting())
     return options;
   if (!arguments.sections.empty())
@@ -132,8 +132,9 @@ void addForClang(std::vector<std::string> &command, const Arguments &arguments) 
 
 void addLinker(std::vector<std::string> &command, const Arguments &arguments, const Installed &installed) {
   command.push_back("--ld-path=" + installed.linker);
+  // Version scripts name what not every build of a library has; the usual linker does not mind.
   add(command, "-Xlinker",
-      {"--fat-lto-objects", "--lto-O" + levelOf(arguments.clang), "--mllvm=-load=" + installed.plugin,
+      {"--undefined-version", "--fat-lto-objects", "--lto-O" + levelOf(arguments.clang), "--mllvm=-load=" + installed.plugin,
        "--load-pass-plugin=" + installed.plugin});
   for (const std::string &option : pluginOptions(arguments, installed))
     add(command, "-Xlinker", {"--mllvm=" + option});
@@ -193,7 +194,7 @@ std::vector<std::string> clangCommand(const Arguments &arguments, const Installe
   std::vector<std::string> command{installed.clang};
   if (cplusplus)
     command.push_back("--driver-mode=g++");
-  if (!arguments.plain) {
+  if (arguments.needsPlugin()) {
     // It is no fault of the user's if clang only links, say, and has no use for these.
     command.insert(command.end(), {"--start-no-unused-arguments", "-fpass-plugin=" + installed.plugin});
     std::vector<std::string> options = pluginOptions(arguments, installed);

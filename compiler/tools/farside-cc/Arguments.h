@@ -1,6 +1,7 @@
 #ifndef FARSIDE_CC_ARGUMENTS_H
 #define FARSIDE_CC_ARGUMENTS_H
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,8 @@ struct Arguments {
   bool remarks = false;
   /// -fno-farside: be clang.
   bool plain = false;
-  /// -ffarside-passes=: passes of farside-opt to run on the program.
-  std::string passes;
+  /// -ffarside-passes=: passes of farside-opt to run on the program; none, and it only goes to MLIR and back.
+  std::optional<std::string> passes;
   /// -fsections=: the section file.
   std::string sections;
   /// -ffarside-profile: the program counts what it does, and tells what could go to sections.
@@ -31,6 +32,8 @@ struct Arguments {
 
   /// Whether allocations may go to sections, or are looked at as such that may.
   bool isConverting() const { return profiled || !sections.empty(); }
+  /// Whether there is anything for the plugin to do.
+  bool needsPlugin() const { return !plain && (isConverting() || passes); }
   /// Whether the program is converted when it is linked, all units together.
   bool isLinked() const;
   /// Where the program is shown.

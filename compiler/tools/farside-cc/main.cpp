@@ -60,6 +60,13 @@ void warnOfLinker(const Arguments &arguments) {
                  linker.c_str());
 }
 
+/// Who asks what became of the program is told if nothing did.
+void remarkOnPlain(const Arguments &arguments) {
+  if (arguments.remarks && !arguments.plain && !arguments.needsPlugin())
+    std::fprintf(stderr, "farside-cc: remark: no section file is given: all of the program is as clang makes it, and its "
+                         "memory is paged [-Rfarside]\n");
+}
+
 /// Units are appended, one after the other.
 bool beginListing(const Arguments &arguments) {
   if (arguments.sections.empty() || arguments.plain) {
@@ -85,7 +92,7 @@ int main(int count, char **given) {
   Arguments arguments = sortArguments({given + 1, given + count});
   addEnvironment(arguments);
   fs::path plugin = pluginBeside(program);
-  if (!arguments.plain && !fs::exists(plugin, error))
+  if (arguments.needsPlugin() && !fs::exists(plugin, error))
     return cannotStart("no " + plugin.string(), "build or install it with farside-cc: make compiler");
   if (!checkSections(arguments))
     return badInput;
@@ -95,6 +102,7 @@ int main(int count, char **given) {
     return cannotStart("no " FARSIDE_LINKER ", which converts the program when it is linked",
                 "install it: apt-get install lld-22; or convert units one by one: -fno-farside-link");
   warnOfLinker(arguments);
+  remarkOnPlain(arguments);
   auto beside = [&](const char *name) { return (plugin.parent_path() / name).string(); };
   Installed installed{FARSIDE_CLANG,
                       FARSIDE_LINKER,
