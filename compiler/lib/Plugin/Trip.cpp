@@ -251,8 +251,10 @@ bool Trip::attempt() {
     stayed.push_back({function, "what came back is not valid: " + reason});
   if (!image.empty())
     addDispatch(module, conversion->file, offloaded, image);
-  if (isConverting())
+  if (isConverting()) {
     broken = addSupport(module, conversion->file, isShared(), conversion->bitcode);
+    boundInlining(changed);
+  }
   return true;
 }
 

@@ -19,6 +19,11 @@ namespace {
 constexpr StringLiteral plainSection = "farside_rt_plain";
 constexpr StringLiteral openSection = "farside_rt_open";
 
+constexpr StringLiteral supportPrefix = "farside_rt_";
+
+/// How many lookups are inlined in a function. What optimizes functions takes more than twice as long for twice as much.
+constexpr unsigned mostInlined = 400;
+
 /// Before constructors of the program, which may allocate.
 constexpr int openingPriority = 101;
 
@@ -97,6 +102,21 @@ void suit(Module &support, const Module &module) {
       if (example && example->hasFnAttribute(kind))
         function.addFnAttr(example->getFnAttribute(kind));
     }
+}
+
+void boundInlining(ArrayRef<Function *> functions) {
+  for (Function *function : functions) {
+    SmallVector<CallBase *> lookups;
+    for (Instruction &instruction : instructions(*function))
+      if (auto *call = dyn_cast<CallBase>(&instruction))
+        if (Function *callee = call->getCalledFunction();
+            callee && callee->getName().starts_with(supportPrefix) && callee->hasFnAttribute(Attribute::AlwaysInline))
+          lookups.push_back(call);
+    if (lookups.size() <= mostInlined)
+      continue;
+    for (CallBase *call : lookups)
+      call->addFnAttr(Attribute::NoInline);
+  }
 }
 
 std::string addSupport(Module &module, const SectionFile &file, bool shared, const MemoryBuffer &bitcode) {

@@ -2,9 +2,11 @@
 #define FARSIDE_REMOTE_SUPPORT_H
 
 #include "Farside/Sections/SectionFile.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace llvm {
+class Function;
 class MemoryBuffer;
 class Module;
 } // namespace llvm
@@ -14,6 +16,9 @@ namespace farside {
 /// Adds to a converted module the sections that it uses, opened when the program starts, and what it calls for them.
 /// `bitcode` is compiler/runtime/sections.c. Returns why it failed, or nothing.
 std::string addSupport(llvm::Module &module, const SectionFile &file, bool shared, const llvm::MemoryBuffer &bitcode);
+
+/// Has functions with very many lookups call them, so that they do not take minutes to optimize.
+void boundInlining(llvm::ArrayRef<llvm::Function *> functions);
 
 /// Has code that is added to a module be for the same processor, so that it can be inlined.
 void suit(llvm::Module &support, const llvm::Module &module);
