@@ -24,7 +24,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 PROFILE ?= release
 plugin = target/$(PROFILE)/farside-pagetrace.so
 
-.PHONY: all help build plugin compiler demo test exam fuzz fuzz-compiler bench study-eden study-path study-pointers doc install install-header uninstall clean
+.PHONY: all help build plugin compiler demo test exam exam-packages fuzz fuzz-compiler bench study-eden study-path study-pointers doc install install-header uninstall clean
 
 all: build
 
@@ -34,6 +34,7 @@ help:
 	@echo "make demo     set up, build, and run two real programs at 20 % local memory"
 	@echo "make test     set up, build, and check everything at reduced size"
 	@echo "make exam     the exam of real programs at full size (hours)"
+	@echo "make exam-packages  ARGS=: programs of Debian, built with farside-cc, pass their own suites (an hour; needs the network)"
 	@echo "make fuzz     every parser and the simulators for FUZZ_SECONDS each"
 	@echo "make fuzz-compiler  COUNT=1000 SEED=: programs made by chance, compiled by clang and by farside-cc, do the same"
 	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, hints, pointers, compile, sections, nodes"
@@ -73,6 +74,13 @@ test:
 exam:
 	@scripts/setup.sh test
 	@FARSIDE_EXAM_FULL=1 scripts/test.sh exam
+
+# See docs/compiler.md.
+exam-packages: compiler
+	@scripts/setup.sh build
+	@scripts/setup.sh packages
+	$(CARGO) build --release --locked -p farside-preload -p farside-cli
+	@scripts/packages.sh $(ARGS)
 
 fuzz:
 	@scripts/setup.sh build

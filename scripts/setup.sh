@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what a purpose needs: setup.sh build|demo|test|bench|study|compiler. Says what it installs and why, does nothing
+# Installs what a purpose needs: setup.sh build|demo|test|bench|study|compiler|packages. Says what it installs and why, does nothing
 # when everything is there.
 set -eu
 
@@ -75,6 +75,21 @@ zstd	zstd	studied program
 mawk	mawk	studied program
 jq	jq	studied program"
 
+# What the packages of make exam-packages are built and tested with.
+packages_packages="\
+dpkg-dev	dpkg-source	unpacks Debian's sources
+make	make	builds packages
+cmake	cmake	builds packages
+autoconf	autoreconf	makes configure scripts
+automake	automake	makes configure scripts
+libtool	libtoolize	links libraries of packages
+libtool-bin	libtool	links lua
+bison	bison	makes parsers of jq
+flex	flex	makes parsers of jq
+libonig-dev	/usr/include/oniguruma.h	what jq matches with
+tcl-dev	/usr/lib/tcl8.6/tclConfig.sh	runs the suites of sqlite and redis
+python3	python3	prints results as JSON"
+
 # libCacheSim for farside bench analysis, in a place of its own.
 bench_python=target/bench-python
 libcachesim=0.3.5
@@ -95,7 +110,9 @@ $demo_packages
 $test_packages
 $study_packages" ;;
   compiler) wanted=$compiler_packages ;;
-  *) fail "unknown purpose '$purpose': build, demo, test, bench, study or compiler" ;;
+  packages) wanted="$compiler_packages
+$packages_packages" ;;
+  *) fail "unknown purpose '$purpose': build, demo, test, bench, study, compiler or packages" ;;
 esac
 
 there() {
@@ -144,7 +161,7 @@ if [ -n "$missing" ]; then
 fi
 
 # The compiler is C++ alone.
-[ "$purpose" != compiler ] || exit 0
+case $purpose in compiler | packages) exit 0 ;; esac
 
 # Where there is no such LLVM, the tests of the compiler are skipped.
 if [ "$purpose" = test ]; then
