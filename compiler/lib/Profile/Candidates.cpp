@@ -3,6 +3,7 @@
 #include "Farside/Explain/Notes.h"
 #include "Farside/Explain/Parts.h"
 #include "Farside/Import/Suits.h"
+#include "Farside/Offload/Candidate.h"
 #include "Farside/Remote/HeapCall.h"
 #include "Farside/Remote/Plan.h"
 #include "SiteNames.h"
@@ -10,6 +11,7 @@
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -54,9 +56,11 @@ std::optional<uint64_t> sizeOf(const Instruction &access) {
   return std::nullopt;
 }
 
-/// Functions of the program, by their names in the source, and which of them each calls.
-json::Array describeFunctions(const Module &module) {
+/// Functions of the program, by their names in the source, which of them each calls, and whether it can run where its data
+/// is, if all is in sections that can be.
+json::Array describeFunctions(const Module &module, const Plan &plan) {
   MapVector<StringRef, SetVector<StringRef>> functions;
+  SmallSet<StringRef, 8> offloadable;
   auto isOurs = [](const Function *function) {
     return function && !function->isDeclaration() && !function->hasAvailableExternallyLinkage();
   };
@@ -64,13 +68,19 @@ json::Array describeFunctions(const Module &module) {
     if (!isOurs(&function))
       continue;
     auto &calls = functions[sourceName(function)];
+    if (plan.functions.contains(&function) && candidateOf(function, plan).why.empty())
+      offloadable.insert(sourceName(function));
     for (const Instruction &instruction : instructions(function))
       if (auto *call = dyn_cast<CallBase>(&instruction); call && isOurs(call->getCalledFunction()))
         calls.insert(sourceName(*call->getCalledFunction()));
   }
   json::Array all;
-  for (const auto &[name, calls] : functions)
-    all.push_back(json::Object{{"name", name}, {"calls", json::Array(calls.getArrayRef())}});
+  for (const auto &[name, calls] : functions) {
+    json::Object object{{"name", name}, {"calls", json::Array(calls.getArrayRef())}};
+    if (offloadable.contains(name))
+      object["offload"] = true;
+    all.push_back(std::move(object));
+  }
   return all;
 }
 
@@ -110,7 +120,7 @@ Candidates::Candidates(Module &module, FunctionAnalysisManager &analyses) {
                              {"unit", unitsOf(module)},
                              {"sites", describeSites(plan, siteOfCall)},
                              {"accesses", describeAccesses(module, plan, siteOfCall, analyses)},
-                             {"functions", describeFunctions(module)}};
+                             {"functions", describeFunctions(module, plan)}};
 }
 
 void Candidates::addTo(Module &module) { addToPart(module, part, std::move(description)); }

@@ -88,6 +88,9 @@ pub struct Function {
     pub name: String,
     /// Functions of the program that it calls.
     pub calls: Vec<String>,
+    /// Whether it can run where its data is.
+    #[serde(default)]
+    pub offload: bool,
 }
 
 #[derive(Deserialize)]

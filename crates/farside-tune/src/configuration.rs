@@ -12,6 +12,9 @@ use crate::candidates::Site;
 pub struct Configuration {
     /// The sections; none: all of it is paged.
     pub sections: Vec<Section>,
+    /// Functions that run where their data is, if they take less time there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offload: Vec<String>,
     /// Lines that the program waited for in a second when they were found, by bytes of local memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tuned: Vec<(u64, u64)>,
@@ -76,7 +79,8 @@ impl Configuration {
         let mut merged = first.clone();
         merged.tuned = all.iter().flat_map(|(_, it)| it.tuned.clone()).collect();
         for (local, other) in all {
-            let same = other.sections.len() == merged.sections.len();
+            let same =
+                other.sections.len() == merged.sections.len() && other.offload == merged.offload;
             for section in same.then_some(&mut merged.sections)? {
                 let there = other.section(&section.name)?;
                 let shape = |it: &Section| (it.sites.clone(), it.line, it.ways, it.ahead);
@@ -93,6 +97,10 @@ impl Configuration {
     pub fn to_toml(&self, note: &str) -> String {
         let mut text = String::new();
         note.lines().for_each(|line| text.push_str(&format!("# {line}\n")));
+        if !self.offload.is_empty() {
+            let names = self.offload.iter().map(|it| quoted(it));
+            let _ = writeln!(text, "offload = [{}]", names.collect::<Vec<_>>().join(", "));
+        }
         if !self.tuned.is_empty() {
             text.push_str("tuned = [\n");
             for (local, misses) in &self.tuned {
@@ -131,9 +139,14 @@ impl Configuration {
     }
 }
 
+/// A text as a section file has it.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
 impl SitePlace {
     fn keys(&self) -> String {
-        let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        let text = quoted;
         let mut keys = Vec::new();
         if !self.file.is_empty() {
             keys.push(format!("file = {}", text(&self.file)));
@@ -173,10 +186,12 @@ mod tests {
             ahead: Some(0),
         };
         let all = Configuration { sections: vec![section], ..Configuration::default() };
-        let text = Configuration { tuned: vec![(10 << 20, 77)], ..all }
+        let offload = vec!["f".to_owned(), "a::\"b\"".to_owned()];
+        let text = Configuration { tuned: vec![(10 << 20, 77)], offload, ..all }
             .to_toml("made for 10 MiB\nof local memory");
         assert!(text.starts_with("# made for 10 MiB\n# of local memory\n"), "{text}");
         let table: toml::Table = text.parse().expect(&text);
+        assert_eq!(table["offload"][1].as_str(), Some("a::\"b\""));
         assert_eq!(table["tuned"][0]["misses"].as_integer(), Some(77));
         let section = &table["section"]["nodes"];
         assert_eq!(section["capacity"].as_integer(), Some(65536));

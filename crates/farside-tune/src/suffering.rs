@@ -74,6 +74,7 @@ mod tests {
         let function = |name: &str, calls: &[&str]| Function {
             name: name.to_owned(),
             calls: calls.iter().map(|it| (*it).to_owned()).collect(),
+            offload: false,
         };
         let candidates = Candidates {
             functions: vec![

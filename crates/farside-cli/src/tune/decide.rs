@@ -203,6 +203,9 @@ impl Known<'_> {
         let sizes = solve(&parts, self.room.local)
             .map_err(|no_room| Failure::usage(format!("--local: {no_room}")))?;
         let mut decision = Decision { seconds: sizes.seconds, ..Decision::default() };
+        if let Some(shapes) = self.shapes {
+            decision.configuration.offload.clone_from(&shapes.offload);
+        }
         for ((proposal, layouts), pick) in looked_at.into_iter().zip(sizes.picks) {
             let taken = layouts[pick];
             let made = section(self.candidates, proposal, taken.line, taken.ways, taken.capacity);

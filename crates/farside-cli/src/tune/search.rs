@@ -98,7 +98,7 @@ impl Search<'_> {
             let next = match deciding {
                 true => self.decide(tuning, &proposals, &suffered)?,
                 false if self.shapes.is_some() => None,
-                false => variations(tuning).into_iter().next(),
+                false => variations(tuning, self.candidates).into_iter().next(),
             };
             stop::check()?;
             let Some(mut step) = next else {

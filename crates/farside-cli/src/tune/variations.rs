@@ -1,7 +1,9 @@
-//! What can only be tried: simpler structures, other lines, what is sent for ahead, and sections that may be better
-//! off in paged memory (Mira, sections 3.1 and 3.3).
+//! What can only be tried: functions that run where their data is, simpler structures, other lines, what is sent for
+//! ahead, and sections that may be better off in paged memory (Mira, sections 3.1, 3.3 and 5.6).
 
-use farside_tune::{Configuration, Section};
+use std::collections::BTreeSet;
+
+use farside_tune::{Candidates, Configuration, Section};
 
 use super::journal::{Outcome, Step, Tuning};
 use super::search::structure;
@@ -14,12 +16,15 @@ const LINES: [u64; 2] = [64, 64 << 10];
 const USUALLY_AHEAD: u32 = 8;
 const MOST_AHEAD: u32 = 64;
 
+/// Part of its time that a function waits from which on it may be better off elsewhere.
+const LEAST_SHARE: f64 = 0.05;
+
 /// What half of a line is below of which a sample tells all.
 const SAMPLED: u64 = 2048;
 
 /// Variations of the [configuration to go on from](Tuning::base) that were not tried yet: those of the largest
 /// sections first, to which most misses come.
-pub fn variations(tuning: &Tuning) -> Vec<Step> {
+pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
     let best = tuning.base();
     let mut sections: Vec<&Section> = best.sections.iter().collect();
     sections.sort_by_key(|it| std::cmp::Reverse(it.capacity));
@@ -61,8 +66,33 @@ pub fn variations(tuning: &Tuning) -> Vec<Step> {
         step("without a section", configuration, format!("'{}' is paged", section.name))
     });
     let without = without.filter(|it| !it.configuration.sections.is_empty());
+    let there = offloaded(tuning, candidates).into_iter();
     let tried = |step: &Step| tuning.steps.iter().any(|it| it.configuration == step.configuration);
-    simpler.chain(lines).chain(ahead).chain(without).filter(|step| !tried(step)).collect()
+    there
+        .chain(simpler)
+        .chain(lines)
+        .chain(ahead)
+        .chain(without)
+        .filter(|step| !tried(step))
+        .collect()
+}
+
+/// Functions that can run where their data is, and suffer here, all of them: each call chooses its side when the program
+/// runs.
+fn offloaded(tuning: &Tuning, candidates: &Candidates) -> Option<Step> {
+    let best = tuning.base();
+    let suffers = |name: &str| {
+        tuning.suffering.iter().any(|(function, share)| function == name && *share >= LEAST_SHARE)
+    };
+    let able = candidates.functions.iter().filter(|it| it.offload && suffers(&it.name));
+    let names: BTreeSet<String> = able.map(|it| it.name.clone()).collect();
+    if best.sections.is_empty() || names.is_empty() || !best.offload.is_empty() {
+        return None;
+    }
+    let mut configuration = best.clone();
+    configuration.offload = names.into_iter().collect();
+    let words = format!("'{}' may run there", configuration.offload.join("', '"));
+    Some(step("functions where their data is", configuration, words))
 }
 
 /// The next simpler structure: anywhere, sets of 16, half as many, direct.
@@ -88,6 +118,8 @@ fn step(what: &str, configuration: Configuration, changes: String) -> Step {
 
 #[cfg(test)]
 mod tests {
+    use farside_tune::Function;
+
     use super::*;
 
     #[test]
@@ -106,7 +138,8 @@ mod tests {
             ..Configuration::default()
         };
         let mut tuning = Tuning { best, ..Tuning::default() };
-        let all = variations(&tuning);
+        let candidates = Candidates::default();
+        let all = variations(&tuning, &candidates);
         let shapes: Vec<Vec<_>> = all
             .iter()
             .map(|it| {
@@ -131,6 +164,17 @@ mod tests {
             ]
         );
         tuning.steps.extend(all.into_iter().take(2));
-        assert_eq!(variations(&tuning).len(), 7);
+        assert_eq!(variations(&tuning, &candidates).len(), 7);
+        // Functions come first, if some can run elsewhere and wait here.
+        let function =
+            |name: &str, offload| Function { name: name.to_owned(), calls: Vec::new(), offload };
+        let functions = ["sums", "runs", "prints"].map(|name| function(name, name != "prints"));
+        let candidates = Candidates { functions: functions.into(), ..candidates };
+        assert_eq!(variations(&tuning, &candidates).len(), 7);
+        let shares = [("sums", 0.7), ("runs", 0.01), ("prints", 0.9)];
+        tuning.suffering = shares.map(|(name, share)| (name.to_owned(), share)).into();
+        let first = &variations(&tuning, &candidates)[0];
+        assert_eq!(first.configuration.offload, ["sums"]);
+        assert_eq!(first.configuration.sections, tuning.best.sections);
     }
 }
