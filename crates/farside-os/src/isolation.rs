@@ -48,9 +48,10 @@ pub unsafe fn fork(work: impl FnOnce() -> i32) -> Result<Child> {
     // SAFETY: plain system call; the child was not waited for, so that its number is its own.
     let handle = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     match check(handle, "pidfd_open", SUBJECT) {
-        // SAFETY: a fresh descriptor that nobody else owns.
         Ok(fd) => {
-            Ok(Child { pid, handle: unsafe { OwnedFd::from_raw_fd(fd as i32) }, ended: false })
+            // SAFETY: a fresh descriptor that nobody else owns.
+            let handle = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+            Ok(Child { pid, handle, ended: false })
         }
         Err(error) => {
             kill_and_reap(pid);
