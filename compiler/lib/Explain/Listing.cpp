@@ -1,6 +1,7 @@
 #include "Farside/Explain/Listing.h"
 
 #include "Farside/Import/Numbers.h"
+#include "Farside/Lift/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -51,7 +52,7 @@ void simplify(mlir::ModuleOp program) {
     op->removeAttr("llvm.loop_annotation");
   });
   mlir::PassManager manager(program.getContext());
-  manager.addPass(mlir::createCanonicalizerPass());
+  manager.addPass(mlir::createCanonicalizerPass({}, canonicalizationsLeftOut()));
   manager.addPass(mlir::createCSEPass());
   // What it is without them is also right.
   (void)manager.run(program);

@@ -22,6 +22,9 @@ namespace {
 /// Integers up to this width are indices of structured switches.
 constexpr unsigned widestSwitch = 64;
 
+/// How many times as many values a structured function may have, if they are not few anyhow.
+constexpr size_t mostGrowth = 3, fewValues = 2000;
+
 bool canLift(Operation *terminator) {
   if (auto branch = dyn_cast<LLVM::SwitchOp>(terminator))
     return branch.getValue().getType().getIntOrFloatBitWidth() <= widestSwitch;
@@ -116,6 +119,21 @@ private:
   llvm::DenseMap<Block *, Attribute> annotations;
 };
 
+/// How many values there are in a function.
+size_t countValues(LLVM::LLVMFuncOp function) {
+  size_t values = 0;
+  function.walk([&](Operation *op) { values += op->getNumResults(); });
+  function.walk([&](Block *block) { values += block->getNumArguments(); });
+  return values;
+}
+
+/// Whether structure makes too much of a function, as of one that can be entered in the middle of its loops: each of them
+/// hands on all values then, and what optimizes it takes minutes.
+bool isTooMuch(LLVM::LLVMFuncOp before, LLVM::LLVMFuncOp after) {
+  size_t values = countValues(after);
+  return values > fewValues && values > mostGrowth * countValues(before);
+}
+
 bool lift(LLVM::LLVMFuncOp function) {
   if (!canLift(function))
     return false;
@@ -128,6 +146,8 @@ bool lift(LLVM::LLVMFuncOp function) {
     convertTerminator(block.getTerminator(), *attempt);
   DominanceInfo dominance(*attempt);
   if (failed(transformCFGToSCF(attempt->getBody(), structuring, dominance)))
+    return false;
+  if (isTooMuch(function, *attempt))
     return false;
   function.getBody().takeBody(attempt->getBody());
   return true;
