@@ -237,16 +237,35 @@ void addTidying(PassBuilder &builder, ModulePassManager &manager, OptimizationLe
   manager.addPass(createModuleToFunctionPassAdaptor(std::move(tidying)));
 }
 
+/// A program of which the section file names nothing, as a library's tests or what a configure script tries out, needs none of
+/// the passes that make it ready. The linker optimizes it anyhow.
+class ConvertingPasses : public PassInfoMixin<ConvertingPasses> {
+public:
+  explicit ConvertingPasses(ModulePassManager passes) : passes(std::move(passes)) {}
+
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses) {
+    bool needed = !profile.empty() || ::passes.getNumOccurrences() > 0 || farside::hasSites(module);
+    return needed ? passes.run(module, analyses) : FarsidePass().run(module, analyses);
+  }
+
+  static bool isRequired() { return true; }
+
+private:
+  ModulePassManager passes;
+};
+
 /// All units together: what they call of one another is inlined as far as it would be within one, and converted.
 void addLinking(PassBuilder &builder, ModulePassManager &manager, OptimizationLevel level) {
   if (!isConverting())
     return;
   manager.addPass(LinkedSitesPass());
-  manager.addPass(AlwaysInlinerPass());
+  ModulePassManager converting;
+  converting.addPass(AlwaysInlinerPass());
   if (level != OptimizationLevel::O0)
-    manager.addPass(builder.buildModuleSimplificationPipeline(level, ThinOrFullLTOPhase::None));
-  manager.addPass(FarsidePass());
-  addTidying(builder, manager, level);
+    converting.addPass(builder.buildModuleSimplificationPipeline(level, ThinOrFullLTOPhase::None));
+  converting.addPass(FarsidePass());
+  addTidying(builder, converting, level);
+  manager.addPass(ConvertingPasses(std::move(converting)));
 }
 
 /// Whether a unit stays as it is until it is linked. It is kept beside its code, for the linker to find.

@@ -329,6 +329,12 @@ void forEachMark(Module &module, function_ref<void(CallBase &, StringRef)> what)
 
 } // namespace
 
+bool hasSites(Module &module) {
+  bool has = module.getNamedMetadata(foundList) || module.getNamedMetadata(soughtList);
+  forEachMark(module, [&](CallBase &, StringRef) { has = true; });
+  return has;
+}
+
 SmallVector<Plan::Site> markedSites(Module &module, const SectionFile &file) {
   SmallVector<Plan::Site> sites;
   forEachMark(module, [&](CallBase &call, StringRef name) {

@@ -40,6 +40,9 @@ std::vector<SectionFileError> staleSites(llvm::Module &module, const SectionFile
 /// Sees to it that functions which allocate are inlined where the file says that something is allocated.
 void inlineAllocating(llvm::Module &module, const SectionFile &file);
 
+/// Whether there is anything in a module that is linked for the section file to name.
+bool hasSites(llvm::Module &module);
+
 /// Sections that calls are marked with and that the file does not have: it is another one than when they were marked.
 std::set<std::string> unknownSections(llvm::Module &module, const SectionFile &file);
 
