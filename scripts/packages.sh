@@ -24,6 +24,7 @@ usage: packages.sh [--only NAME]... [--runs LIST] [--repeat N] [--json]
                  clang         what others are compared with, always done
                  farside       farside-cc without a section file
                  mlir          all functions through MLIR, their control flow structured and back
+                 profile       programs that count what they do
                  sections      with the section file of the package, if it has one
                usual: farside,farside@far,mlir,sections,sections@far
   --repeat N   builds each N times, in turns; the least time of each counts
