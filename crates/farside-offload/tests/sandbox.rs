@@ -140,7 +140,7 @@ fn what_does_harm_is_ended_and_leaves_nothing() {
     // It writes to its data.
     assert_eq!(killed(try_call(&mut image, &call(2, values(&[9 << 56])))), libc::SIGSEGV);
     // It reads where nothing is, and what is another section's.
-    for place in [9 << 56 | 9 * PAGE as u64, 8 << 56, 0, u64::MAX] {
+    for place in [(9 << 56) | (9 * PAGE as u64), 8 << 56, 0, u64::MAX] {
         let signal = killed(try_call(&mut image, &call(0, values(&[place, 200 << 56, 0]))));
         assert!([libc::SIGSEGV, libc::SIGBUS].contains(&signal), "{place:x}: {signal}");
     }

@@ -46,12 +46,12 @@ pub struct Settings {
     /// When it is seen which pages are used.
     pub track: Track,
     /// When functions that can run where their data is do.
-    pub offload: When,
+    pub offload: Offloading,
 }
 
 /// When functions that can run where their data is do so.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub enum When {
+pub enum Offloading {
     /// When they take less time there, as far as was seen.
     #[default]
     Auto,
@@ -61,21 +61,21 @@ pub enum When {
     Never,
 }
 
-impl fmt::Display for When {
+impl fmt::Display for Offloading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            When::Auto => "auto",
-            When::Always => "always",
-            When::Never => "never",
+            Offloading::Auto => "auto",
+            Offloading::Always => "always",
+            Offloading::Never => "never",
         })
     }
 }
 
-impl FromStr for When {
+impl FromStr for Offloading {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [When::Auto, When::Always, When::Never]
+        [Offloading::Auto, Offloading::Always, Offloading::Never]
             .into_iter()
             .find(|when| when.to_string() == text)
             .ok_or("neither \"auto\", \"always\" nor \"never\"")
@@ -144,7 +144,7 @@ impl Default for Settings {
             record: None,
             log_faults: None,
             track: Track::OFF,
-            offload: When::Auto,
+            offload: Offloading::Auto,
         }
     }
 }
@@ -334,6 +334,7 @@ mod tests {
             record: Some(Recording { microset: 17, exact: true }),
             log_faults: Some(LogFaults { instructions: true, hints: true }),
             track: Track { when: When::Pressure, budget: 0.015 },
+            offload: Offloading::Always,
         };
         let env = settings.to_env();
         let lookup =

@@ -10,7 +10,7 @@ use farside_far::{Offload, OffloadError, Place, RemoteCall};
 use farside_os::thread::now_ns;
 use farside_pager::counters::Counters;
 use farside_pager::service::Service;
-use farside_pager::settings::When;
+use farside_pager::settings::Offloading;
 use farside_sections::{Experience, RemotePtr, Side};
 
 use crate::section::SECTIONS;
@@ -74,7 +74,7 @@ static KNOWN: Mutex<Known> =
 static WHEN: AtomicU8 = AtomicU8::new(0);
 
 /// Functions run there as the user wants.
-pub fn open(when: When) {
+pub fn open(when: Offloading) {
     WHEN.store(when as u8, Relaxed);
 }
 
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn farside_offload_(
     output: *mut u8,
 ) -> u64 {
     let when = WHEN.load(Relaxed);
-    if when == When::Never as u8 || thread::in_runtime() || what.is_null() {
+    if when == Offloading::Never as u8 || thread::in_runtime() || what.is_null() {
         return HERE;
     }
     // SAFETY: the caller's description, which nobody changes but here.
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn farside_offload_(
     let Some((handle, side)) = hint::act(|_| with_known(|known| known.choose(what))) else {
         return HERE;
     };
-    if side == Side::Here && when != When::Always as u8 {
+    if side == Side::Here && when != Offloading::Always as u8 {
         return began;
     }
     // SAFETY: as above; what is copied may be far memory, and is, before the pager is entered.

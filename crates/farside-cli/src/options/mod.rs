@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use farside_far::remote::MOST_NODES;
 use farside_far::{FarUrl, FileUrl, NodesUrl, RedisUrl};
-use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Settings, When};
+use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Offloading, Settings};
 use farside_pager::{LogFaults, Recording, Track};
 use farside_policy::prefetch::Choice;
 use farside_policy::replacement::{self, RegionsInRun};
@@ -49,10 +49,10 @@ pub struct Options {
     pub prefetch: String,
     /// Whether prefetches are counted exactly.
     pub exact_prefetch_count: bool,
-    /// When it is seen which pages are used.
+    /// Offloading it is seen which pages are used.
     pub track: Track,
-    /// When functions that can run where their data is do.
-    pub offload: When,
+    /// Offloading functions that can run where their data is do.
+    pub offload: Offloading,
     /// Whether frames are moved where the kernel can do it.
     pub move_frames: bool,
     /// Whether pages are evicted before room is needed.
