@@ -6,9 +6,9 @@
 //! LRU. What is compared is work per time: of each program, what it gets done as a share of what it gets done beside the other
 //! with all memory local, added up - the paper's sum of instructions per cycle, each of which is 1 in isolation.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
@@ -221,12 +221,14 @@ impl Bench<'_> {
 
     fn daemon(&self, local: &str) -> Result<Daemon, Failure> {
         let mut command = self.command();
-        let child = start(command.args(["balance", "--local", local, "--interval", "500ms"]))?;
-        let mut daemon = Daemon(child);
-        // Programs that it finds, and those that find it, are in the same place: it has to be there before they begin.
-        std::thread::sleep(Duration::from_millis(200));
-        match daemon.0.try_wait() {
-            Ok(None) => Ok(daemon),
+        command.args(["balance", "--json", "--local", local, "--interval", "500ms"]);
+        let mut daemon = Daemon(start(&mut command)?);
+        // Programs that begin knock at it: it has to be there before they do, and says how things stand as soon as it is.
+        // What it says later nobody reads.
+        let mut line = String::new();
+        let said = daemon.0.stdout.take().map(|said| BufReader::new(said).read_line(&mut line));
+        match said {
+            Some(Ok(1..)) => Ok(daemon),
             _ => Err(Failure::new("farside balance ended at once")),
         }
     }
