@@ -4,6 +4,8 @@ use farside_pager::counters::{Counters, FAULT_BUCKETS, Snapshot, fault_bucket_fl
 use farside_pager::curve::Curve;
 use serde::{Deserialize, Serialize};
 
+use crate::together::{self, Living};
+
 /// How the values of several processes become one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Combination {
@@ -36,7 +38,7 @@ pub struct Figures {
     /// The same of the last seconds alone.
     recent: Curve,
     /// Processes that live among those counted so far.
-    living: u64,
+    living: Vec<Living>,
     /// Processes counted so far.
     pub processes: u64,
 }
@@ -49,7 +51,7 @@ impl Default for Figures {
             fault_ns: zero.fault_ns,
             curve: zero.curve,
             recent: zero.recent,
-            living: 0,
+            living: Vec::new(),
             processes: 0,
         }
     }
@@ -59,14 +61,16 @@ impl Figures {
     /// Adds one process's counters.
     pub fn add(&mut self, snapshot: &Snapshot, alive: bool) {
         self.processes += 1;
-        self.living += u64::from(alive);
+        self.living.extend(alive.then(|| Living::of(snapshot)));
         for ((name, total), (_, value)) in self.fields.iter_mut().zip(snapshot.fields()) {
             *total = match combination(name) {
                 Combination::Sum => total.wrapping_add(value),
                 Combination::Level if alive => total.wrapping_add(value),
                 Combination::Level => *total,
                 // What the dead were allowed is past, as soon as one lives.
-                Combination::Greatest if *name == "limit_bytes" && alive && self.living == 1 => {
+                Combination::Greatest
+                    if *name == "limit_bytes" && alive && self.living.len() == 1 =>
+                {
                     value
                 }
                 Combination::Greatest => value.max(*total),
@@ -81,14 +85,31 @@ impl Figures {
         }
     }
 
-    /// How many misses there would be with other limits, if that is known, of the process that has most.
-    pub fn curve(&self) -> Option<&Curve> {
-        self.curve.is_known().then_some(&self.curve)
+    /// How many misses there would be with other limits, if that is known: of the processes that live, all together, and
+    /// when all have gone of the one that had most.
+    pub fn curve(&self) -> Option<Curve> {
+        match &self.living[..] {
+            [] => Some(self.curve.clone()).filter(Curve::is_known),
+            living => together::curve(living),
+        }
     }
 
     /// The same as it was in the last seconds.
-    pub fn recent(&self) -> Option<&Curve> {
-        self.recent.is_known().then_some(&self.recent)
+    pub fn recent(&self) -> Option<Curve> {
+        match &self.living[..] {
+            [] => Some(self.recent.clone()).filter(Curve::is_known),
+            living => together::recent(living),
+        }
+    }
+
+    /// Processes that live.
+    pub fn living(&self) -> u64 {
+        self.living.len() as u64
+    }
+
+    /// The limits of those that live, added up, or when all have gone the greatest that one had.
+    pub fn limit(&self) -> u64 {
+        if self.living.is_empty() { self.get("limit_bytes") } else { together::limit(&self.living) }
     }
 
     /// Names and values in the order of their declaration.

@@ -24,6 +24,7 @@ pub mod run;
 pub mod sizing;
 pub mod study;
 pub mod tapes;
+pub mod together;
 pub mod top;
 pub mod traces;
 pub mod tune;

@@ -109,15 +109,23 @@ pub struct Point {
 }
 
 impl LiveCurve {
-    /// What a curve means for a program with this limit, in bytes, that has waited for so long of all the time.
+    /// What a curve means for a program with this limit, in bytes, that has waited for so long of so much time, both of so
+    /// many processes together.
     ///
     /// What it waits now is known, or what a miss costs is assumed if it has none. With another limit it would wait as much more or less as there are more or fewer misses;
     /// the rest of its time stays.
-    pub fn new(curve: &curve::Curve, limit: u64, waited_ns: u64, elapsed: Duration) -> Self {
+    pub fn new(
+        curve: &curve::Curve,
+        limit: u64,
+        (waited_ns, elapsed): (u64, Duration),
+        processes: u32,
+    ) -> Self {
         let waiting = waited_ns as f64 / elapsed.as_nanos().max(1) as f64;
         let waiting = waiting.min(MOST_WAITING);
         let misses = curve.rate(limit / PAGE as u64);
-        let each = if misses > 0.0 { waiting / misses } else { MISS_SECONDS };
+        // So much of the time of each process: misses are those of all of them.
+        let assumed = MISS_SECONDS / f64::from(processes.max(1));
+        let each = if misses > 0.0 { waiting / misses } else { assumed };
         let works = 1.0 - waiting;
         let point = |(pages, misses_per_second): (u64, f64)| Point {
             bytes: pages * PAGE as u64,
@@ -182,7 +190,7 @@ fn as_json(report: &Report, curve: &LiveCurve, slowdowns: &[f64]) -> Result<Stri
         )
         .collect();
     let object = json!({
-        "pid": report.pid, "program": report.program, "limit_bytes": report.counter("limit_bytes"),
+        "pid": report.pid, "program": report.program, "limit_bytes": report.living.limit_bytes,
         "sizes": sizes, "curve": curve,
     });
     let text =
@@ -192,7 +200,7 @@ fn as_json(report: &Report, curve: &LiveCurve, slowdowns: &[f64]) -> Result<Stri
 
 fn as_text(report: &Report, curve: &LiveCurve, slowdowns: &[f64]) -> String {
     let mut text = String::new();
-    let limit = report.counter("limit_bytes");
+    let limit = report.living.limit_bytes;
     let _ = writeln!(
         text,
         "{} (process {}) has {} of {} that it uses, and waits {:.0} % of its time for the rest",
@@ -225,7 +233,7 @@ mod tests {
         shown.show(1280, 2_000_000_000, fading, misses);
         // A second of ten.
         let (waited, elapsed) = (1_000_000_000, Duration::from_secs(10));
-        LiveCurve::new(&shown.snapshot(), limit_pages * PAGE as u64, waited, elapsed)
+        LiveCurve::new(&shown.snapshot(), limit_pages * PAGE as u64, (waited, elapsed), 1)
     }
 
     #[test]

@@ -242,7 +242,6 @@ impl Counters {
     pub fn hand_over(&self, child: &Counters) {
         for (from, to) in [
             (&self.magic, &child.magic),
-            (&self.limit_bytes, &child.limit_bytes),
             (&self.resident_bytes, &child.resident_bytes),
             (&self.resident_bytes, &child.resident_peak_bytes),
             (&self.footprint_bytes, &child.footprint_bytes),
@@ -254,6 +253,11 @@ impl Counters {
         ] {
             to.store(from.load(Relaxed), Relaxed);
         }
+        // It has what its parent has, whatever was ordered for it.
+        let has = self.resident_bytes.load(Relaxed) + self.section_bytes.load(Relaxed);
+        let limit = self.limit_bytes.load(Relaxed);
+        let begins = child.ordered.bytes().map_or(limit, |ordered| ordered.max(has).min(limit));
+        child.limit_bytes.store(begins, Relaxed);
     }
 
     /// Takes over what the far store has seen of its nodes.
@@ -317,6 +321,20 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_child_begins_with_what_was_ordered_for_it_or_what_it_has() {
+        let begins = |ordered: Option<u64>, resident: u64| {
+            let (parent, child) = (Counters::new(), Counters::new());
+            parent.limit_bytes.store(80, Relaxed);
+            parent.resident_bytes.store(resident, Relaxed);
+            ordered.into_iter().for_each(|bytes| child.ordered.order(bytes));
+            parent.hand_over(&child);
+            child.limit_bytes.load(Relaxed)
+        };
+        assert_eq!([begins(None, 20), begins(Some(5), 20), begins(Some(30), 20)], [80, 20, 30]);
+        assert_eq!(begins(Some(99), 20), 80, "it may grow by an order like any other");
+    }
 
     #[test]
     fn buckets_are_monotone_and_hold_their_floor() {

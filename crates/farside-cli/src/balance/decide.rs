@@ -75,7 +75,9 @@ fn need(found: &Found) -> Option<u64> {
     let footprint = |said: &Said| said.report.counter("footprint_bytes");
     let (now, before) = (footprint(found.said.as_ref()?), footprint(found.before.as_ref()?));
     let grows = now > before.saturating_add(before / GROWING);
-    (!grows).then(|| now.saturating_add(now / 8).saturating_add(LEAST_LIMIT))
+    let each = found.said.as_ref().map_or(1, |said| said.report.living.processes.max(1));
+    let more = (now / 8).saturating_add(LEAST_LIMIT.saturating_mul(each));
+    (!grows).then(|| now.saturating_add(more))
 }
 
 /// What a program misses, by what it said last.
@@ -92,10 +94,11 @@ fn curve(found: &Found, now: Instant) -> Option<SeenCurve> {
     });
     let (idle, unseen) = known.unwrap_or_default();
     let fades = (-idle / IDLE_HALF_LIFE - unseen / UNSEEN_HALF_LIFE).exp2();
-    let limit = said.report.counter("limit_bytes");
+    let limit = found.state.map_or_else(|| said.report.counter("limit_bytes"), |it| it.limit);
+    let processes = said.report.living.processes.max(1) as f64;
     let behind = points.partition_point(|(bytes, _)| *bytes < limit);
     let misses = points.get(behind).map_or(0.0, |(_, misses)| *misses);
-    let each = if misses > 1.0 { waiting / misses } else { MISS_SECONDS };
+    let each = if misses > 1.0 { waiting * processes / misses } else { MISS_SECONDS };
     // Frames are also in use for what comes and goes.
     let with_slack = |bytes: u64| pages(bytes.saturating_add(bytes / 64)) + 16;
     let of_work = |(bytes, misses): (u64, f64)| {
@@ -119,7 +122,8 @@ fn points(report: &Report) -> Option<Vec<(u64, f64)>> {
     }
 }
 
-/// The share of its time that a program waits: since it was asked before, or from its start.
+/// The share of its time that a program waits, each of its processes on average: since it was asked before, or from its
+/// start.
 fn waiting(said: &Said, before: Option<&Said>) -> f64 {
     let of = |said: &Said| {
         let waited = said.report.counter("waiting_ns") as f64 / 1e9;
@@ -127,5 +131,6 @@ fn waiting(said: &Said, before: Option<&Said>) -> f64 {
     };
     let ((waited, elapsed), (earlier, since)) = (of(said), before.map_or((0.0, 0.0), of));
     let share = (waited - earlier) / (elapsed - since).max(Duration::from_millis(1).as_secs_f64());
+    let share = share / said.report.living.processes.max(1) as f64;
     if share.is_nan() { 0.0 } else { share.clamp(0.0, MOST_WAITING) }
 }

@@ -5,14 +5,13 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use farside_os::memory::PAGE;
 use farside_os::socket;
 use farside_pager::counters::{Counters, Snapshot};
-use farside_pager::ordered::least_limit;
+use farside_pager::settings::LEAST_LIMIT;
+use farside_sharing::orders;
 use farside_wire::control::{Arrival, BeginPart, Hello, Listener, Refusal, Welcome};
 use farside_wire::pool;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
@@ -20,11 +19,12 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::unistd::ftruncate;
 
-use super::ordered::{Ordered, Standing};
+use super::ordered::Ordered;
 use super::parts::Parts;
 use crate::faults::{Watched, Watcher};
 use crate::figures::Figures;
 use crate::record::{Recorded, Writer};
+use crate::together::Standing;
 
 /// Bytes of a counters block: whole pages.
 const BLOCK: usize = size_of::<Counters>().next_multiple_of(4096);
@@ -66,14 +66,7 @@ impl Block {
 
     /// How its process stands, by what that says of itself.
     fn standing(&self) -> Standing {
-        let counters = self.counters();
-        let pages = |counter: &AtomicU64| counter.load(Relaxed).saturating_mul(PAGE as u64);
-        Standing {
-            limit: counters.limit_bytes.load(Relaxed),
-            resident: counters.resident_bytes.load(Relaxed),
-            footprint: counters.footprint_bytes.load(Relaxed),
-            least: least_limit(pages(&counters.held_pages), counters.section_bytes.load(Relaxed)),
-        }
+        Standing::of(&self.snapshot())
     }
 
     /// Orders a limit, unless that is what has been ordered.
@@ -152,6 +145,7 @@ pub struct Members {
     accompanied: Option<(u32, Companion)>,
     parts: Parts,
     ordered: Ordered,
+    is_settled: bool,
 }
 
 impl Members {
@@ -166,6 +160,7 @@ impl Members {
             accompanied: None,
             parts,
             ordered: Ordered::default(),
+            is_settled: true,
         })
     }
 
@@ -335,18 +330,19 @@ impl Members {
     }
 
     fn let_in(&mut self, index: usize, hello: &Hello, link: Option<BorrowedFd<'_>>) -> Next {
-        let its = |(pid, _): &&(u32, Companion)| *pid == hello.pid && hello.fork_of.is_none();
-        let companion = self.accompanied.as_ref().filter(its).map(|(pid, it)| it.begin(*pid));
         let Ok((block, counters)) = Block::new() else {
             // If it cannot be told it is gone.
             let _ = Listener::refuse(self.sessions[index].socket.as_fd(), Refusal::Exhausted);
             return Next::Close;
         };
         self.sessions[index].block = Some(block);
-        if hello.fork_of.is_none() {
-            // It is to begin with the limit that it is to have. A child begins with its parent's.
-            self.divide();
+        if let (Some(_), Some(block)) = (self.ordered.bytes(), &self.sessions[index].block) {
+            // It begins with little, until the others have given up what it is to have.
+            block.order(LEAST_LIMIT);
         }
+        self.divide();
+        let its = |(pid, _): &&(u32, Companion)| *pid == hello.pid && hello.fork_of.is_none();
+        let companion = self.accompanied.as_ref().filter(its).map(|(pid, it)| it.begin(*pid));
         let socket = self.sessions[index].socket.as_fd();
         if admit(socket, hello, link, self.joined, (counters.as_fd(), companion)) {
             self.joined += 1;
@@ -371,10 +367,31 @@ impl Members {
         self.ordered.bytes().is_some() && self.blocks().nth(1).is_some()
     }
 
-    /// Divides the limit that was ordered among the processes that live.
-    pub fn divide(&self) {
+    /// Whether all processes have, or were ordered, what they are to have.
+    pub fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+
+    /// Divides the limit that was ordered among the processes that live. What one gives up another is only ordered once it
+    /// has been given up, so that they never have more together.
+    pub fn divide(&mut self) {
+        let Some(total) = self.ordered.bytes() else { return };
+        let pages = |bytes: u64| (bytes / PAGE as u64) as usize;
         let shares = self.ordered.divided(&self.standings()).unwrap_or_default();
-        self.blocks().zip(shares).for_each(|(block, share)| block.order(share));
+        let standing = |(block, share): (&Block, u64)| {
+            let (its, promised) = (block.standing(), block.counters().ordered.bytes());
+            let claim = its.limit.max(its.resident).max(promised.unwrap_or(0));
+            let (claim, least) = (claim.div_ceil(PAGE as u64) as usize, pages(its.least));
+            farside_sharing::Standing { claim, least, target: pages(share) }
+        };
+        let standings: Vec<_> = self.blocks().zip(shares).map(standing).collect();
+        let orders = orders(pages(total), &standings);
+        for (block, order) in self.blocks().zip(&orders) {
+            if let Some(pages) = order {
+                block.order((*pages * PAGE) as u64);
+            }
+        }
+        self.is_settled = orders.iter().all(Option::is_none);
     }
 
     /// A process asks what to do with a part.

@@ -3,24 +3,12 @@
 use std::time::{Duration, Instant};
 
 use farside_pager::settings::LEAST_LIMIT;
-use farside_sharing::{Claim, fair};
 use farside_wire::control::LimitState;
+
+use crate::together::{Standing, divide};
 
 /// How long a run waits for the limit that `farside balance` gives it before it goes on with its own.
 const HOLD: Duration = Duration::from_secs(2);
-
-/// What a process has, or needs.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
-    /// Its limit in force.
-    pub limit: u64,
-    /// What it has.
-    pub resident: u64,
-    /// What it has touched.
-    pub footprint: u64,
-    /// The least limit that it can run with.
-    pub least: u64,
-}
 
 /// The limit that was ordered for all processes together, if one was.
 #[derive(Debug, Default)]
@@ -86,20 +74,6 @@ fn least(processes: &[Standing]) -> u64 {
     all.max(LEAST_LIMIT)
 }
 
-/// Each the same, but to those that use less what they use, and a little more, so that they may grow.
-fn divide(bytes: u64, processes: &[Standing]) -> Vec<u64> {
-    let claim = |it: &Standing| Claim {
-        least: it.least as usize,
-        most: it.footprint.saturating_add(it.footprint / 8).saturating_add(LEAST_LIMIT) as usize,
-        weight: 1.0,
-    };
-    let claims: Vec<Claim> = processes.iter().map(claim).collect();
-    let shares = fair(bytes as usize, &claims);
-    // Processes may have become more since it was ordered.
-    let shares = shares.unwrap_or_else(|| claims.iter().map(|claim| claim.least).collect());
-    shares.into_iter().map(|share| share as u64).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,16 +81,6 @@ mod tests {
     fn uses(mib: u64) -> Standing {
         let bytes = mib << 20;
         Standing { limit: bytes, resident: bytes / 2, footprint: bytes, least: LEAST_LIMIT }
-    }
-
-    #[test]
-    fn a_small_process_leaves_the_rest_to_a_large_one() {
-        let shares = divide(100 << 20, &[uses(2), uses(500)]);
-        assert!(shares[0] > 2 << 20 && shares[0] < 4 << 20, "{shares:?}");
-        assert_eq!(shares.iter().sum::<u64>(), 100 << 20);
-        assert_eq!(divide(100 << 20, &[uses(500), uses(500)]), [50 << 20, 50 << 20]);
-        assert_eq!(divide(5, &[uses(9), uses(9)]), [LEAST_LIMIT, LEAST_LIMIT]);
-        assert!(divide(5, &[]).is_empty());
     }
 
     #[test]

@@ -49,6 +49,9 @@ pub struct Report {
     pub far: String,
     /// Processes that ran on far memory.
     pub processes: u64,
+    /// Those of them that live.
+    #[serde(default)]
+    pub living: Living,
     /// All counters by name.
     pub counters: serde_json::Map<String, serde_json::Value>,
     /// How long demand faults took.
@@ -65,6 +68,15 @@ pub struct Report {
     /// What came of following a tape; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tape: Option<Following>,
+}
+
+/// Processes that live.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Living {
+    /// How many there are.
+    pub processes: u64,
+    /// Their limits, added up; when all have gone, the greatest that one had.
+    pub limit_bytes: u64,
 }
 
 /// What is known of a run before it starts.
@@ -92,10 +104,12 @@ impl Report {
         figures: &Figures,
     ) -> Self {
         let counters = figures.fields().iter();
-        let (limit, waited) = (figures.get("limit_bytes"), figures.get("waiting_ns"));
-        let curve = figures.curve().map(|curve| LiveCurve::new(curve, limit, waited, elapsed));
-        let tracking = figures.get("tracking_ns");
-        let pressure = figures.recent().map(|it| Pressure::new(it, limit, tracking, elapsed));
+        let (limit, recent) = (figures.limit(), figures.recent());
+        let living = u32::try_from(figures.living()).unwrap_or(u32::MAX);
+        let (waited, tracking) = (figures.get("waiting_ns"), figures.get("tracking_ns"));
+        let of_all = (waited, elapsed.saturating_mul(living.max(1)));
+        let curve = figures.curve().map(|curve| LiveCurve::new(&curve, limit, of_all, living));
+        let pressure = recent.as_ref().map(|it| Pressure::new(it, limit, tracking, elapsed));
         Self {
             version: VERSION,
             program: subject.program.clone(),
@@ -106,10 +120,11 @@ impl Report {
             limit: subject.limit.clone(),
             far: subject.far.clone(),
             processes: figures.processes,
+            living: Living { processes: figures.living(), limit_bytes: limit },
             counters: counters.map(|(name, value)| ((*name).to_owned(), (*value).into())).collect(),
             fault_times: figures.fault_times(),
             curve,
-            recent: figures.recent().map(Recent::new),
+            recent: recent.as_ref().map(Recent::new),
             pressure,
             tape: subject.tape.as_ref().map(|tape| Following::new(tape, figures)),
         }

@@ -24,6 +24,9 @@ const REDRAW: Duration = Duration::from_millis(250);
 /// How often the counters of a program that follows a tape are looked at.
 const GLANCE: Duration = Duration::from_millis(250);
 
+/// The same while one process gives up what another one is to have.
+const SOON: Duration = Duration::from_millis(20);
+
 /// How long the node may take to end once nobody needs it.
 const NODE_GRACE: Duration = Duration::from_secs(2);
 
@@ -77,7 +80,8 @@ impl Supervisor {
     pub fn run(&mut self, progress: &mut Progress) -> io::Result<Report> {
         while self.ending == Ending::Running {
             let glances = self.is_watching() || self.members.is_divided();
-            let timeout = progress.is_shown().then_some(REDRAW).or(glances.then_some(GLANCE));
+            let pace = if self.members.is_settled() { GLANCE } else { SOON };
+            let timeout = progress.is_shown().then_some(REDRAW).or(glances.then_some(pace));
             self.step(timeout.into_iter().chain(self.members.held_for()).min())?;
             self.keep_limit();
             self.keep_watch();

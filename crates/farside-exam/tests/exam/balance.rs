@@ -58,6 +58,7 @@ impl Drop for Run {
 struct Seen {
     pid: u64,
     order: String,
+    /// Those of its processes added up, as what they have and use.
     limit: u64,
     resident: u64,
     footprint: u64,
@@ -133,7 +134,7 @@ impl Stage {
             Seen {
                 pid: report["pid"].as_u64().expect("a process id"),
                 order: report["arguments"][0].as_str().expect("an order").to_owned(),
-                limit: count("limit_bytes"),
+                limit: report["living"]["limit_bytes"].as_u64().expect("limits"),
                 resident: count("resident_bytes"),
                 footprint: count("footprint_bytes"),
             }
@@ -350,6 +351,29 @@ fn metrics_say(address: &str, start: &str, end: &str) -> bool {
     metrics_text(address)
         .lines()
         .any(|line| line.starts_with(start) && line.trim_end().ends_with(end))
+}
+
+#[test]
+fn each_process_of_a_run_counts() {
+    let Some(stage) = Stage::new("each_process_of_a_run_counts") else { return };
+    let total = 80 * MIB;
+    let _daemon = stage.daemon(&["--local", "80M", "--interval", "500ms"]);
+    stage.until(total, "the daemon says that it is there", |_| !stage.said().is_empty());
+    // Two children, each of which goes over 24 MB again and again: both fit, or none does.
+    let pair = stage.run(&[], &["pair", "6000"]);
+    let other = stage.run(&[], &["chance", "60000"]);
+    let fit = |seen: &[Seen]| {
+        of(seen, "pair").is_some_and(|it| it.footprint > 46 * MIB && it.limit >= it.footprint)
+    };
+    let seen = stage.until(total, "both children get what they need", fit);
+    assert!(of(&seen, "chance").is_some_and(|it| it.limit <= 32 * MIB), "{seen:#?}");
+    other.finish(&stage.path, &[]);
+    pair.finish(&stage.path, &[]);
+    for line in stage.said() {
+        let limits = line["programs"].as_array().expect("programs").iter();
+        let limits: u64 = limits.map(|it| it["limit_bytes"].as_u64().expect("a number")).sum();
+        assert!(limits <= total && line["claimed_bytes"].as_u64() <= Some(total), "{line}");
+    }
 }
 
 #[test]
