@@ -222,3 +222,42 @@ fn a_loop_in_an_order_by_chance_is_found_out() {
     let misses = run.misses(order.iter().copied());
     assert!(misses < 4500, "{misses}");
 }
+
+/// Pages by chance of a stretch of 6,000, which moves on now and then, and between any two of them one of a scan.
+fn beside_a_scan(stretches: u64, uses: u64) -> impl Iterator<Item = u64> {
+    let mut state = 1_u64;
+    (0..stretches * uses).map(move |at| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let scan = 1_000_000 + at / 2 % 100_000;
+        if at % 2 == 0 { scan } else { at / uses % 10 * 6000 + (state >> 33) % 6000 }
+    })
+}
+
+#[test]
+fn beside_a_scan_lirs_is_found_out() {
+    let misses = |policy: &str| {
+        let mut run = Run::new(in_run(policy).expect("a policy of runs"), 8000);
+        run.misses(beside_a_scan(20, 200_000))
+    };
+    let [usual, adaptive, bimodal] = ["second-chance", "adaptive", "bimodal"].map(misses);
+    assert!(bimodal > usual, "{bimodal} beside {usual}: the trace does not tell them apart");
+    assert!(adaptive < usual * 96 / 100, "{adaptive} beside {usual}");
+}
+
+#[test]
+fn golden_traces_miss_hardly_more_by_adaptive_than_by_second_chance() {
+    let test = "golden_traces_miss_hardly_more_by_adaptive_than_by_second_chance";
+    let Some(golden) = golden(test) else { return };
+    let mut traces = Traces::new(&golden);
+    let mut checked = 0;
+    for row in rows(farside_golden::rows(include_str!("in_run_misses.tsv"))) {
+        let Some(trace) = traces.get(&row.trace).filter(|_| row.policy == "adaptive") else {
+            continue;
+        };
+        let usual = Run::new(SecondChance::new(), row.pages).misses(trace.iter().map(|it| it.0));
+        let (name, pages, misses) = (&row.trace, row.pages, row.misses);
+        assert!(misses <= usual * 103 / 100, "{name} {pages}: {misses} beside {usual}");
+        checked += 1;
+    }
+    assert!(checked > 0, "no row has its trace");
+}
