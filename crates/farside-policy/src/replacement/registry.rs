@@ -16,10 +16,7 @@ pub const NAMES: &[(&str, &str)] = &[
         Bimodal::NAME,
         "keep what is here, and of what comes one page in 32; for loops over more than fits",
     ),
-    (
-        Adaptive::NAME,
-        "second chance, bimodal or lirs, whichever lets fewest pages leave that come back",
-    ),
+    (Adaptive::NAME, "second chance or bimodal, whichever lets fewer pages leave that come back"),
 ];
 
 /// The same for policies that want to see every access, and make do with what can be seen in a run: see [`Watching`].

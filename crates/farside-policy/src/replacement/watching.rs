@@ -26,16 +26,14 @@ const LEAST_FRESH: usize = 32;
 pub struct WatchingOptions {
     /// One page in this many is watched at most; none if it is zero.
     pub watched: usize,
-    /// One page in this many stays because it came last, but at most half of them.
+    /// One page in this many stays because it came last, but at least 32 and at most half of them.
     pub fresh: usize,
-    /// Fewest that stay for that reason.
-    pub least_fresh: usize,
 }
 
 impl Default for WatchingOptions {
     /// An eighth is watched, as second chance does; a sixteenth came last.
     fn default() -> Self {
-        Self { watched: 8, fresh: 64, least_fresh: LEAST_FRESH }
+        Self { watched: 8, fresh: 64 }
     }
 }
 
@@ -142,7 +140,7 @@ impl<P: ReplacementPolicy> ReplacementPolicy for Watching<P> {
 
     fn set_capacity(&mut self, pages: usize) {
         let share = |one_in: usize| pages.checked_div(one_in).unwrap_or(0);
-        self.most_fresh = share(self.options.fresh).max(self.options.least_fresh).min(pages / 2);
+        self.most_fresh = share(self.options.fresh).max(LEAST_FRESH).min(pages / 2);
         self.most_watched = share(self.options.watched);
         self.pages.reserve(pages);
         self.known.reserve(pages);

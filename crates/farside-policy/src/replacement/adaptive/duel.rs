@@ -32,21 +32,14 @@ const SETTLING: u32 = 4;
 /// Least that must have come back for anything to be told by it.
 const LEAST: f64 = 64.0;
 
-/// The same for a policy that is not the first to be compared: what programs do by chance speaks for one of several more
-/// often than for one.
-const PATIENCE_OF_LATER: u32 = 12;
-
 /// Rounds for which the second policy is out after it was worse: twice as many each time.
 const FIRST_OUT: u32 = 8;
 const LONGEST_OUT: u32 = 512;
 
-/// Rounds in which the second policy has its sample and is neither better nor worse, after which others may have it.
-const UNDECIDED: u32 = 24;
-
 /// What the second policy has.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Second {
-    /// Nothing, for so many more rounds at least.
+    /// Nothing, for so many more rounds.
     Out(u32),
     /// Its sample.
     Sampled,
@@ -76,8 +69,6 @@ pub struct Duel {
     since: u32,
     /// Rounds for which the second policy is out next time.
     out: u32,
-    /// Rounds in a row that have to speak for it.
-    patience: u32,
 }
 
 impl Default for Duel {
@@ -91,44 +82,11 @@ impl Default for Duel {
             against_it: 0,
             since: 0,
             out: FIRST_OUT,
-            patience: PATIENCE_FOR,
         }
     }
 }
 
 impl Duel {
-    /// A contest that has not begun.
-    pub fn waiting() -> Self {
-        let out = 4 * FIRST_OUT;
-        Self { second: Second::Out(0), patience: PATIENCE_OF_LATER, out, ..Self::default() }
-    }
-
-    /// The contest begins, or goes on, after another one between the first policy and another second one.
-    pub fn begin(&mut self, before: Option<&Self>) {
-        self.usual = before.map_or(self.usual, |before| before.usual);
-        self.before = [0.0; 3];
-        self.change(Second::Sampled);
-    }
-
-    /// Whether it may begin, or go on.
-    pub fn may_begin(&self) -> bool {
-        self.second == Second::Out(0)
-    }
-
-    /// The second policy gives its sample up to others if it has not been better or worse for long.
-    pub fn make_way(&mut self) {
-        if self.second == Second::Sampled && self.since > UNDECIDED && self.for_it == 0 {
-            self.change(Second::Out(0));
-        }
-    }
-
-    /// A round ends in which another contest is under way.
-    pub fn rest(&mut self) {
-        if let Second::Out(rounds) = &mut self.second {
-            *rounds = rounds.saturating_sub(1);
-        }
-    }
-
     /// What the second policy has; all else is the first one's.
     pub fn second(&self) -> Second {
         self.second
@@ -150,13 +108,13 @@ impl Duel {
             return;
         }
         let speaks = match self.second {
-            Second::Out(_) => return self.stay_out(),
+            Second::Out(rounds) => return self.stay_out(rounds),
             Second::Sampled => self.sampled(shares),
             Second::InForce => self.in_force(shares),
         };
         self.for_it = if speaks == Some(true) { self.for_it + 1 } else { 0 };
         self.against_it = if speaks == Some(false) { self.against_it + 1 } else { 0 };
-        if self.for_it >= self.patience && self.second == Second::Sampled {
+        if self.for_it >= PATIENCE_FOR && self.second == Second::Sampled {
             self.change(Second::InForce);
         } else if self.against_it >= PATIENCE_AGAINST {
             self.change(Second::Out(self.out));
@@ -164,9 +122,12 @@ impl Duel {
         }
     }
 
-    fn stay_out(&mut self) {
+    fn stay_out(&mut self, rounds: u32) {
         self.note_usual();
-        self.rest();
+        match rounds.checked_sub(1) {
+            Some(left) => self.second = Second::Out(left),
+            None => self.change(Second::Sampled),
+        }
     }
 
     /// Takes note of how much comes back of what is the first policy's.
@@ -222,9 +183,6 @@ mod tests {
             duel.returned(SECOND, returned[usize::from(!is_out)]);
             duel.returned(REST, rest[usize::from(is_in_force)]);
             duel.end_round(SHARES);
-            if duel.may_begin() {
-                duel.begin(None);
-            }
             duel.second() == Second::InForce
         });
         each.collect()
@@ -264,23 +222,6 @@ mod tests {
             rounds(&mut duel, [100.0, 1400.0], [800.0, 11_000.0], 1);
         }
         assert!((20..120).contains(&sampled), "{sampled}");
-    }
-
-    #[test]
-    fn what_is_neither_better_nor_worse_makes_way_for_others() {
-        let mut duel = Duel::default();
-        let mut made_way = 0;
-        for _ in 0..100 {
-            rounds(&mut duel, [100.0, 95.0], [800.0, 760.0], 1);
-            duel.make_way();
-            made_way += u32::from(duel.may_begin());
-            assert!(made_way == 0 || duel.may_begin() || duel.second() == Second::Sampled);
-        }
-        assert!((3..6).contains(&made_way), "{made_way}");
-        let mut tried = Duel::default();
-        rounds(&mut tried, [100.0, 20.0], [800.0, 160.0], 60);
-        tried.make_way();
-        assert_eq!(tried.second(), Second::InForce);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The best one of several policies, found out while the program runs.
+//! The better one of two policies, found out while the program runs.
 
 mod duel;
 
@@ -6,10 +6,7 @@ use farside_trace::PageId;
 
 use super::list::SlotPages;
 use super::page_index::PageIndex;
-use super::{
-    Arrival, Bimodal, Lirs, LirsOptions, ReplacementPolicy, SecondChance, Slot, Watching,
-    WatchingOptions,
-};
+use super::{Arrival, Bimodal, ReplacementPolicy, SecondChance, Slot};
 use duel::{DEMANDED, Duel, FIRST, REST, SECOND, Second};
 
 /// Pages beside one another that belong to the same group.
@@ -40,13 +37,12 @@ const EXPECTED: [usize; 3] = [1, 1, GROUPS as usize - 2];
 /// A sample has room for as many times its share.
 const ROOM: usize = 8;
 
-/// [`SecondChance`], [`Bimodal`] or [`Lirs`], whichever lets fewest pages leave that come back.
+/// [`SecondChance`] or [`Bimodal`], whichever lets fewer pages leave that come back.
 ///
-/// A small part of all pages, by blocks that are chosen by chance, is always second chance's, and another one bimodal's or
-/// LIRS's, each with its share of memory. Where fewer pages come back, that policy is in force for all others. So nothing has
-/// to be traced to know what another policy would do: it is seen, at the price of a 32nd of memory that does worse (set
-/// dueling: Qureshi and others, ISCA 2007, for caches of processors). Those that second chance is compared with take turns:
-/// one that is not in force makes way when it was worse, or neither better nor worse for long.
+/// A small part of all pages, by blocks that are chosen by chance, is always second chance's, and another one bimodal's, each
+/// with its share of memory. Where fewer pages come back, that policy is in force for all others. So nothing has to be
+/// traced to know what another policy would do: it is seen, at the price of a 32nd of memory that does worse (set
+/// dueling: Qureshi and others, ISCA 2007, for caches of processors).
 ///
 /// In small memory it is second chance.
 ///
@@ -58,13 +54,9 @@ pub struct Adaptive {
     /// By slot: whose the page is, and its slot there.
     places: Vec<(u8, Slot)>,
     parts: [Box<dyn ReplacementPolicy>; 4],
-    /// Those for the sample and for the rest of the other policy that the first one is compared with now and then.
-    spare: [Box<dyn ReplacementPolicy>; 2],
     /// Pages that are the first policy's sample, the second's, and all others, of those that the program came to.
     touched: [usize; 3],
-    /// That which is under way, and that with the spare policy.
     duel: Duel,
-    other: Duel,
     capacity: usize,
     arrivals: usize,
 }
@@ -80,10 +72,8 @@ impl Adaptive {
             index: PageIndex::new(),
             places: Vec::new(),
             parts: [second_chance(), bimodal(GROUPS as usize), second_chance(), bimodal(1)],
-            spare: [lirs(GROUPS as usize), lirs(1)],
             touched: [0; 3],
             duel: Duel::default(),
-            other: Duel::waiting(),
             capacity: 0,
             arrivals: 0,
         }
@@ -177,28 +167,8 @@ impl Adaptive {
             // Pages that are not where they belong tell nothing.
             if self.former().is_none() {
                 self.duel.end_round(shares);
-                self.other.rest();
-                self.take_turns();
             }
             self.set_shares();
-        }
-    }
-
-    /// Another policy, or the same one again, is compared with the first one if neither is now.
-    fn take_turns(&mut self) {
-        if self.other.may_begin() {
-            self.duel.make_way();
-        }
-        let [_, sample, _, rest] = &mut self.parts;
-        let is_free =
-            matches!(self.duel.second(), Second::Out(_)) && sample.is_empty() && rest.is_empty();
-        if is_free && self.other.may_begin() {
-            std::mem::swap(sample, &mut self.spare[0]);
-            std::mem::swap(rest, &mut self.spare[1]);
-            std::mem::swap(&mut self.duel, &mut self.other);
-            self.duel.begin(Some(&self.other));
-        } else if is_free && self.duel.may_begin() {
-            self.duel.begin(None);
         }
     }
 
@@ -245,13 +215,6 @@ fn bimodal(one_in: usize) -> Box<dyn ReplacementPolicy> {
     Box::new(Bimodal::of_sample(one_in))
 }
 
-fn lirs(one_in: usize) -> Box<dyn ReplacementPolicy> {
-    let bounded = LirsOptions { most_ghosts: Some(1), ..LirsOptions::default() };
-    let watching = WatchingOptions::default();
-    let watching = WatchingOptions { least_fresh: watching.least_fresh / one_in, ..watching };
-    Box::new(Watching::new("lirs", Lirs::with_options("lirs", bounded), watching))
-}
-
 impl Default for Adaptive {
     fn default() -> Self {
         Self::new()
@@ -268,13 +231,9 @@ impl ReplacementPolicy for Adaptive {
         self.pages.reserve(pages);
         self.index.reserve(pages);
         self.places.reserve_exact(pages.saturating_sub(self.places.len()));
-        let of_sample = pages * ROOM / GROUPS as usize;
         for (part, policy) in self.parts.iter_mut().enumerate() {
             let is_sample = SAMPLES.contains(&part);
-            policy.set_capacity(if is_sample { of_sample } else { pages });
-        }
-        for (policy, pages) in self.spare.iter_mut().zip([of_sample, pages]) {
-            policy.set_capacity(pages);
+            policy.set_capacity(if is_sample { pages * ROOM / GROUPS as usize } else { pages });
         }
         self.set_shares();
     }
