@@ -34,6 +34,7 @@ class Extraction {
 public:
   Extraction(Module &module, const Plan &plan, ArrayRef<Offloaded> functions) : plan(plan), functions(functions) {
     for (const Offloaded &each : functions) {
+      bodies.insert(each.candidate.functions.begin(), each.candidate.functions.end());
       kept.insert(each.candidate.functions.begin(), each.candidate.functions.end());
       kept.insert(each.candidate.constants.begin(), each.candidate.constants.end());
       captured.insert(each.candidate.captured.begin(), each.candidate.captured.end());
@@ -87,16 +88,19 @@ private:
     instruction.setOperand(operand, builder.CreatePtrAdd(instruction.getOperand(operand), base));
   }
 
+  /// In the order of the program, so that the same source makes the same code.
   void translateAccesses() {
-    for (const auto &[original, access] : plan.accesses) {
-      if (!kept.contains(original->getFunction()))
-        continue;
-      auto *instruction = cast<Instruction>(map[original]);
-      if (auto *load = dyn_cast<LoadInst>(instruction))
-        translate(*load, LoadInst::getPointerOperandIndex(), *access.section);
-      else if (auto *memory = dyn_cast<AnyMemTransferInst>(instruction); memory && access.from)
-        translate(*memory, 1, *access.from);
-    }
+    for (const Function *body : bodies)
+      for (const Instruction &original : instructions(*body)) {
+        auto found = plan.accesses.find(&original);
+        if (found == plan.accesses.end())
+          continue;
+        auto *instruction = cast<Instruction>(map[&original]);
+        if (auto *load = dyn_cast<LoadInst>(instruction))
+          translate(*load, LoadInst::getPointerOperandIndex(), *found->second.section);
+        else if (auto *memory = dyn_cast<AnyMemTransferInst>(instruction); memory && found->second.from)
+          translate(*memory, 1, *found->second.from);
+      }
   }
 
   /// Has what leaves results mark which bytes they are.
@@ -187,6 +191,7 @@ private:
 
   const Plan &plan;
   ArrayRef<Offloaded> functions;
+  SetVector<const Function *> bodies;
   SmallPtrSet<const GlobalValue *, 16> kept, captured;
   ValueToValueMapTy map;
   std::unique_ptr<Module> result;
