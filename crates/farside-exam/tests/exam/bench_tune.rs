@@ -45,6 +45,7 @@ fn the_table_of_tuned_programs_has_its_rows() {
     let is_nothing = |row: &Value| row["work"].as_str().is_some_and(|work| work.contains(nothing));
     let last = if rows.iter().any(is_nothing) { nothing } else { found };
     assert!(row(last)["partner"].is_f64());
+    assert_eq!(row("tuned, beside hints by hand")["goal"], "at least 1x faster");
     // Without swap there is nothing to hold it against, which is said.
     if !said.contains("20 % local: swap") {
         assert_eq!(row("tuned, beside kernel swap")["goal"], "at least 1.2x faster");

@@ -70,6 +70,11 @@ impl Compilers {
         self.build(&self.clang, source, "plain", &[])
     }
 
+    /// Builds a program with clang and the hints that it has for those who ask for them.
+    pub fn by_hand(&self, source: &str) -> Result<Built, Failure> {
+        self.build(&self.clang, source, "by-hand", &["-DBY_HAND".to_owned()])
+    }
+
     /// Builds a program with these sections.
     pub fn sections(&self, source: &str, name: &str, sections: &str) -> Result<Built, Failure> {
         let file = format!("{name}.toml");

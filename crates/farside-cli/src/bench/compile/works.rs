@@ -26,6 +26,8 @@ pub(crate) struct Work {
     /// What it is.
     pub name: &'static str,
     pub source: &'static str,
+    /// Where hints by hand are: the same source, or another.
+    pub hinted: &'static str,
     /// Its section file, with capacities that are put in.
     pub sections: &'static str,
     full: &'static [u64],
@@ -43,6 +45,7 @@ pub(super) const EDGE: u64 = 16;
 pub(super) const GRAPH: Work = Work {
     name: "graph traversal",
     source: "graph.c",
+    hinted: "graph_hinted.c",
     sections: include_str!("sources/graph.toml"),
     full: &[500_000, 2_000_000],
     small: &[100_000, 40_000],
@@ -53,6 +56,7 @@ pub(super) const GRAPH: Work = Work {
 pub(crate) const AUGMENTED: Work = Work {
     name: "augmented graph",
     source: "augmented.c",
+    hinted: "augmented.c",
     sections: "",
     full: &[300_000, 1_000_000, 300_000],
     small: &[20_000, 100_000, 20_000],
@@ -63,6 +67,7 @@ pub(crate) const AUGMENTED: Work = Work {
 pub(crate) const FILTER: Work = Work {
     name: "filter and aggregate",
     source: "filter.c",
+    hinted: "filter.c",
     sections: include_str!("sources/filter.toml"),
     full: &[8_000_000, 20],
     small: &[500_000, 6],
@@ -78,6 +83,7 @@ pub(crate) const WORKS: [Work; 6] = [
     Work {
         name: "array sum",
         source: "sum.c",
+        hinted: "sum.c",
         sections: include_str!("sources/sum.toml"),
         full: &[16_000_000, 20],
         small: &[1_000_000, 5],
@@ -87,6 +93,7 @@ pub(crate) const WORKS: [Work; 6] = [
     Work {
         name: "matrix product",
         source: "product.c",
+        hinted: "product.c",
         sections: include_str!("sources/product.toml"),
         full: &[1536],
         small: &[256],
@@ -95,6 +102,7 @@ pub(crate) const WORKS: [Work; 6] = [
     Work {
         name: "network simplex",
         source: "simplex.c",
+        hinted: "simplex.c",
         sections: include_str!("sources/simplex.toml"),
         full: &[10_000, 60],
         small: &[1000, 30],
@@ -106,6 +114,7 @@ pub(crate) const WORKS: [Work; 6] = [
     Work {
         name: "data-frame queries",
         source: "frame.c",
+        hinted: "frame.c",
         sections: include_str!("sources/frame.toml"),
         full: &[4_000_000, 200_000],
         small: &[100_000, 5000],
@@ -117,6 +126,7 @@ pub(crate) const WORKS: [Work; 6] = [
     Work {
         name: "GPT-2 forward pass",
         source: "gpt2.c",
+        hinted: "gpt2.c",
         sections: include_str!("sources/gpt2.toml"),
         full: &[12, 12, 768, 50_257, 16, 1],
         small: &[2, 4, 64, 500, 8, 2],

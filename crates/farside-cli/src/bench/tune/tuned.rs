@@ -19,6 +19,9 @@ use crate::bench::{Failure, skip};
 const BEST: f64 = 18.0;
 const NEVER_BELOW: f64 = 1.2;
 
+/// How it is to be beside hints by hand.
+const BY_HAND: f64 = 1.0;
+
 /// Steps after which the thesis has converged.
 const STEPS: [(&str, f64); 2] = [("network simplex", 4.0), ("GPT-2 forward pass", 2.0)];
 
@@ -33,6 +36,17 @@ pub(super) struct Tuned {
     pub tuning: Value,
 }
 
+/// A program that was tuned for an amount of local memory, beside others: seconds, its own before theirs.
+struct One {
+    /// On kernel swap, if there can be swap.
+    swapped: Option<(f64, f64)>,
+    /// With hints by hand.
+    by_hand: (f64, f64),
+    steps: f64,
+    /// What each part of the configuration gains: with it, and without.
+    gains: Vec<(String, f64, f64)>,
+}
+
 impl Bench<'_> {
     /// A program with each amount of local memory.
     pub(super) fn beside_swap(&mut self, work: &Work) {
@@ -45,7 +59,7 @@ impl Bench<'_> {
             let name = format!("{}, {share} % local", work.name);
             let local = footprint * share / 100;
             let figures = self.one(work, &name, local, footprint);
-            let (swapped, steps, gains) = match figures {
+            let One { swapped, by_hand, steps, gains } = match figures {
                 Ok(figures) => figures,
                 Err(why) => {
                     self.add(informing(name, "s"), Err(why));
@@ -58,6 +72,10 @@ impl Bench<'_> {
                 best = best.max(swap / ours);
                 self.add(Row { goal, ..informing(beside, "s") }, Ok((ours, Some(swap))));
             }
+            let (ours, hinted) = by_hand;
+            let goal = Some(Goal::Faster(BY_HAND));
+            let beside = format!("{name}, tuned, beside hints by hand");
+            self.add(Row { goal, ..informing(beside, "s") }, Ok((ours, Some(hinted))));
             let goal = STEPS.iter().find(|(name, _)| *name == work.name);
             let goal = goal.map(|(_, most)| Goal::Under(most + 0.5));
             let row = informing(format!("{name}: steps until the best configuration"), "steps");
@@ -87,16 +105,7 @@ impl Bench<'_> {
         Ok(program(&built.path, &work.arguments(self.args.scale)))
     }
 
-    /// Seconds of the tuned program and on swap, if there can be swap; steps; and what each part of the configuration
-    /// gains.
-    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
-    fn one(
-        &self,
-        work: &Work,
-        name: &str,
-        local: u64,
-        footprint: u64,
-    ) -> Result<(Option<(f64, f64)>, f64, Vec<(String, f64, f64)>), Failure> {
+    fn one(&self, work: &Work, name: &str, local: u64, footprint: u64) -> Result<One, Failure> {
         let tuned = self.tune(work, name, local)?;
         let steps = steps_until_best(&tuned.tuning);
         let swap = Swap::set_up(local + CGROUP_EXTRA, 2 * footprint);
@@ -104,18 +113,25 @@ impl Bench<'_> {
         let far = options(local, &self.args.network.far(), &[]);
         let mut ways = breakdown(self, work, &tuned, &far)?;
         let tuned_way = ways.len() - 1;
+        let hinted = self.compilers.by_hand(work.hinted)?;
+        ways.push(Way {
+            name: "hints by hand".to_owned(),
+            program: program(&hinted.path, &work.arguments(self.args.scale)),
+            place: Place::Far(&far),
+        });
         if let Some(swap) = &swap {
             let place = Place::Swap(swap);
             ways.push(Way { name: "kernel swap".to_owned(), program: self.plain(work)?, place });
         }
         let took = self.measure.in_turn(name, &ways)?;
-        let beside = swap.is_some().then(|| (took[tuned_way], took[tuned_way + 1]));
+        let (ours, by_hand) = (took[tuned_way], took[tuned_way + 1]);
+        let swapped = swap.is_some().then(|| (ours, took[tuned_way + 2]));
         let gains = (1..=tuned_way).map(|at| {
             let what = format!("{}, beside {}", ways[at].name, ways[at - 1].name);
             (what, took[at], took[at - 1])
         });
         let gains = gains.collect();
-        Ok((beside, steps, gains))
+        Ok(One { swapped, by_hand: (ours, by_hand), steps, gains })
     }
 
     /// Tunes a program for an amount of local memory.

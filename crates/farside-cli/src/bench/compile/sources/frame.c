@@ -102,13 +102,18 @@ static struct drivers new_drivers(long count) {
 /* The rows of long trips of several passengers. */
 static long select_long(const struct frame *frame, long *rows) {
     long count = 0;
-    for (long i = 0; i < frame->count; i++)
+    for (long i = 0; i < frame->count; i++) {
+        HINT(&frame->distance[i], .ahead = 64, .sequential = 1);
+        HINT(&frame->passengers[i], .ahead = 64, .sequential = 1);
         if (frame->distance[i] > 16 && frame->passengers[i] > 1) rows[count++] = i;
+    }
     return count;
 }
 
 static void fares_by_hour(const struct frame *frame, double *fares, long *counts) {
     for (long i = 0; i < frame->count; i++) {
+        HINT(&frame->hour[i], .ahead = 64, .sequential = 1);
+        HINT(&frame->fare[i], .ahead = 64, .sequential = 1);
         fares[frame->hour[i]] += frame->fare[i];
         counts[frame->hour[i]]++;
     }
@@ -118,13 +123,32 @@ static void fares_by_hour(const struct frame *frame, double *fares, long *counts
 static void rates_by_zone(const struct frame *frame, const long *rows, long count, double *rates) {
     for (long i = 0; i < count; i++) {
         const long row = rows[i];
+        HINT(&frame->zone[row], .ahead = 64, .sequential = 1);
+        HINT(&frame->fare[row], .ahead = 64, .sequential = 1);
+        HINT(&frame->distance[row], .ahead = 64, .sequential = 1);
         rates[frame->zone[row]] += frame->fare[row] / frame->distance[row];
     }
 }
 
+#ifdef BY_HAND
+/* Sends for the entries of the drivers of some rows. */
+static void send_for(const struct frame *frame, const struct drivers *drivers, long from, long to) {
+    const void *entries[32];
+    if (to > frame->count) to = frame->count;
+    for (long i = from; i < to; i++)
+        entries[i - from] = &drivers->table[(frame->driver[i] * 0x9e3779b97f4a7c15u >> 20) & drivers->mask];
+    if (from < to) SEND_FOR(entries, (size_t)(to - from));
+}
+#endif
+
 /* What drivers earn. */
 static void join(const struct frame *frame, const struct drivers *drivers) {
     for (long i = 0; i < frame->count; i++) {
+#ifdef BY_HAND
+        if (i % 32 == 0) send_for(frame, drivers, i + 32, i + 64);
+#endif
+        HINT(&frame->driver[i], .ahead = 64, .sequential = 1);
+        HINT(&frame->fare[i], .ahead = 64, .sequential = 1);
         struct driver *driver = find(drivers, frame->driver[i]);
         driver->earned += frame->fare[i] * driver->share;
         driver->trips++;
@@ -133,8 +157,10 @@ static void join(const struct frame *frame, const struct drivers *drivers) {
 
 static double most_earned(const struct drivers *drivers) {
     double most = 0;
-    for (uint64_t i = 0; i <= drivers->mask; i++)
+    for (uint64_t i = 0; i <= drivers->mask; i++) {
+        HINT(&drivers->table[i], .ahead = 64, .sequential = 1);
         if (drivers->table[i].earned > most) most = drivers->table[i].earned;
+    }
     return most;
 }
 

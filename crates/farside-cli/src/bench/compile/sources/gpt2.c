@@ -94,6 +94,7 @@ static void multiply(float *out, const float *in, const float *matrix, const flo
     for (long i = 0; i < from; i++)
         for (long t = 0; t < tokens; t++) {
             const float factor = in[t * from + i];
+            if (t == 0) HINT(&matrix[i * to], .size = (size_t)to * sizeof *matrix, .ahead = 64, .sequential = 1);
             for (long j = 0; j < to; j++) out[t * to + j] += factor * matrix[i * to + j];
         }
 }
@@ -149,6 +150,7 @@ static void compute_logits(struct state *state, const struct model *model) {
     const float *last = state->normed + (model->shape.tokens - 1) * c;
     for (long word = 0; word < model->shape.words; word++) {
         float sum = 0;
+        HINT(&model->words[word * c], .size = (size_t)c * sizeof *last, .ahead = 64, .sequential = 1);
         for (long i = 0; i < c; i++) sum += last[i] * model->words[word * c + i];
         state->logits[word] = sum;
     }
