@@ -17,6 +17,7 @@ mod generate;
 mod limit;
 mod node;
 pub mod options;
+mod output;
 pub mod plan;
 mod progress;
 pub mod record;

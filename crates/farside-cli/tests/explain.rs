@@ -94,6 +94,22 @@ fn allocations_are_told_with_the_lines_that_come_to_them() {
 }
 
 #[test]
+fn functions_are_told_with_where_they_run() {
+    let farside = Farside::new();
+    let offload = r#"{"offload":[{"function":"total","place":"graph.c:70"},{"function":"log","place":"graph.c:80","stays":"it calls 'printf'","because":"graph.c:81"}],"#;
+    let unit = UNIT.replacen('{', offload, 1);
+    let program = written(&farside, ".farside.notes", unit.as_bytes());
+    let output = farside.command(["explain", "--summary", &program]).output().unwrap();
+    let text = stdout(&output);
+    let told = "  graph.c:70  total\n    can run where its data is\n\n  graph.c:80  log\n    \
+                runs in the program, not where its data is:\n    it calls 'printf' (graph.c:81)\n";
+    assert!(text.ends_with(told), "{text}");
+    let output = farside.command(["explain", "--json", &program]).output().unwrap();
+    let units: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(units[0]["offload"][1]["stays"], "it calls 'printf'");
+}
+
+#[test]
 fn programs_get_all_of_it() {
     let farside = Farside::new();
     let program = written(&farside, ".farside.notes", UNIT.as_bytes());

@@ -162,3 +162,21 @@ fn completions_and_manual_pages_know_the_options() {
     }
     assert!(directory.join("farside.1").is_file());
 }
+
+/// As with `head`: whoever reads what is printed has seen enough.
+#[test]
+fn what_nobody_reads_any_more_is_no_failure() {
+    let farside = Farside::new();
+    for arguments in [&["tapes", "list"][..], &["tapes", "list", "--json"], &["tapes", "prune"]] {
+        let (reader, writer) = std::io::pipe().expect("there are pipes");
+        drop(reader);
+        let mut command = farside.command(arguments);
+        let output = command.stdout(writer).output().expect("it starts");
+        assert_eq!((code(&output), stderr(&output).as_str()), (Some(0), ""), "{arguments:?}");
+    }
+    // A disk that is full is one.
+    let full = fs::File::options().write(true).open("/dev/full").expect("it is there");
+    let mut command = farside.command(["tapes", "list"]);
+    command.stdout(full);
+    assert_refused(command, 125, &["cannot write to the standard output"]);
+}

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::trace::read;
 use crate::Failure;
+use crate::output;
 
 /// Options of `farside path`.
 #[derive(Debug, Args)]
@@ -100,19 +101,28 @@ pub fn path(arguments: &PathArguments) -> Result<ExitCode, Failure> {
         fnv1a64_of_recorded_pages: format!("{:016x}", hash.value()),
     };
     if arguments.json {
-        let text = serde_json::to_string_pretty(&report);
-        println!("{}", text.map_err(|e| Failure::own(e.to_string()))?);
+        output::print_json(&report)?;
     } else {
-        print(&report);
+        output::print(text(&report))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(report: &Report) {
+fn text(report: &Report) -> String {
     let share = |part: u64| 100.0 * part as f64 / report.refs.max(1) as f64;
-    println!("accesses          {:>14}", report.refs);
-    println!("TLB misses        {:>14}  {:6.2} %", report.tlb_misses, share(report.tlb_misses));
-    println!("buffer misses     {:>14}  {:6.2} %", report.pab_misses, share(report.pab_misses));
-    println!("recorded          {:>14}  {:6.2} %", report.recorded, share(report.recorded));
-    println!("log overflows     {:>14}", report.overflows);
+    format!(
+        "accesses          {:>14}\n\
+         TLB misses        {:>14}  {:6.2} %\n\
+         buffer misses     {:>14}  {:6.2} %\n\
+         recorded          {:>14}  {:6.2} %\n\
+         log overflows     {:>14}",
+        report.refs,
+        report.tlb_misses,
+        share(report.tlb_misses),
+        report.pab_misses,
+        share(report.pab_misses),
+        report.recorded,
+        share(report.recorded),
+        report.overflows
+    )
 }

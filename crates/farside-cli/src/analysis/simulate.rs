@@ -17,6 +17,7 @@ use super::names::known;
 use super::trace::{Footprint, read};
 use crate::Failure;
 use crate::options::Size;
+use crate::output;
 use crate::run::grouped;
 
 /// Most simulations of one command: each takes memory for all pages of the trace.
@@ -110,10 +111,9 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
         reports.push(Report { written_bytes, ..report });
     }
     if arguments.json {
-        let text = serde_json::to_string_pretty(&reports);
-        println!("{}", text.map_err(|e| Failure::own(e.to_string()))?);
+        output::print_json(&reports)?;
     } else {
-        println!("{}", table(&reports));
+        output::print(table(&reports))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -15,6 +15,7 @@ use object::{Object, ObjectSection, ReadCache};
 
 use crate::Failure;
 use crate::options::Size;
+use crate::output;
 use notes::{Access, Kind, Offload, Site, Unit};
 
 /// The part of a program that holds the notes.
@@ -49,10 +50,9 @@ pub struct ExplainArguments {
 pub fn explain(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     let units = units_of(&arguments.program)?;
     if arguments.json {
-        let text = serde_json::to_string_pretty(&units);
-        println!("{}", text.map_err(|error| Failure::own(format!("the notes: {error}")))?);
+        output::print_json(&units)?;
     } else {
-        print!("{}", text(&units, !arguments.summary));
+        output::print(text(&units, !arguments.summary))?;
     }
     Ok(ExitCode::SUCCESS)
 }

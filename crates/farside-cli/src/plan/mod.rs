@@ -18,6 +18,7 @@ use report::Report;
 
 use crate::Failure;
 use crate::analysis::MemorySize;
+use crate::output;
 use crate::run::complain;
 
 /// Most sizes at once: a plan and a file is kept for each.
@@ -128,10 +129,9 @@ pub fn plan(arguments: &PlanArguments) -> Result<ExitCode, Failure> {
     let planned = plan_tapes(&arguments.trace, &surveyed, &how, &wanted)?;
     let report = Report::new(&arguments.trace, &surveyed, &how, &planned);
     if arguments.json {
-        let text = serde_json::to_string_pretty(&report);
-        println!("{}", text.map_err(|error| Failure::own(error.to_string()))?);
+        output::print_json(&report)?;
     } else if !arguments.quiet {
-        println!("{report}");
+        output::print(&report)?;
     }
     Ok(ExitCode::SUCCESS)
 }

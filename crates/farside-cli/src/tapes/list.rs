@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{Entry, Store};
 use crate::Failure;
 use crate::options::Size;
+use crate::output;
 
 /// An entry as a program sees it. Times are in seconds since 1970.
 #[derive(Debug, Serialize)]
@@ -40,12 +41,11 @@ pub fn list(store: &Store, json: bool) -> Result<ExitCode, Failure> {
     })?;
     let rows: Vec<_> = entries.iter().map(Row::new).collect();
     if json {
-        let text = serde_json::to_string_pretty(&rows);
-        println!("{}", text.map_err(|error| Failure::own(error.to_string()))?);
+        output::print_json(&rows)?;
     } else if rows.is_empty() {
-        println!("no traces or tapes in {}", store.folder().display());
+        output::print(format_args!("no traces or tapes in {}", store.folder().display()))?;
     } else {
-        println!("{}", table(&rows));
+        output::print(table(&rows))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::Store;
 use crate::Failure;
 use crate::options::Size;
+use crate::output;
 
 /// Options of `farside tapes prune`.
 #[derive(Debug, Args)]
@@ -69,12 +70,14 @@ pub fn prune(store: &Store, arguments: &PruneArguments) -> Result<ExitCode, Fail
     }
     store.sweep().map_err(failed)?;
     if arguments.json {
-        let text = serde_json::to_string(&removed);
-        println!("{}", text.map_err(|error| Failure::own(error.to_string()))?);
+        output::print_json(&removed)?;
     } else {
         let Removed { entries, bytes, kept } = removed;
         let programs = if entries == 1 { "program" } else { "programs" };
-        println!("removed what was kept for {entries} {programs}, {}; {kept} left", Size(bytes));
+        output::print(format_args!(
+            "removed what was kept for {entries} {programs}, {}; {kept} left",
+            Size(bytes)
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -14,6 +14,7 @@ use super::list::plain;
 use super::picture::{Picture, UsedPages, name_of};
 use crate::Failure;
 use crate::analysis::analyze::screen::Symbols;
+use crate::output;
 use crate::run::{complain, grouped};
 use crate::traces::files::refuse_same;
 
@@ -78,7 +79,7 @@ pub fn show(arguments: &ShowArguments) -> Result<ExitCode, Failure> {
             .map_err(|error| Failure::own(error.to_string()))?,
         false => shown.text(arguments.steps)?,
     };
-    println!("{}", text.trim_end());
+    output::print(text.trim_end())?;
     Ok(ExitCode::SUCCESS)
 }
 

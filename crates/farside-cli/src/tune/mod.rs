@@ -21,6 +21,7 @@ use farside_tune::{Configuration, Network, Thresholds};
 
 use crate::Failure;
 use crate::options::{Given, Layer, Local, Options, Origin, Size};
+use crate::output;
 use crate::progress::Progress;
 use crate::run;
 use build::{Builder, Built, Variant};
@@ -337,10 +338,9 @@ fn show(arguments: &TuneArguments, journal: &Journal) -> Result<ExitCode, Failur
         build::write(Path::new(file), page.as_bytes())?;
     }
     if arguments.json {
-        let text = serde_json::to_string_pretty(journal);
-        println!("{}", text.map_err(|error| Failure::own(error.to_string()))?);
+        output::print_json(journal)?;
     } else {
-        print!("{}", report::text(journal));
+        output::print(report::text(journal))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -19,6 +19,7 @@ use farside_sim::need::{Need, needs};
 use farside_sim::simulation::Costs;
 
 use crate::Failure;
+use crate::output;
 use find::Findings;
 use lru::SampleSize;
 use place::Places;
@@ -90,9 +91,9 @@ pub fn analyze(arguments: &AnalyzeArguments) -> Result<ExitCode, Failure> {
         write(arguments, &analysis)?;
     }
     if arguments.json {
-        println!("{}", json::value(&analysis));
+        output::print(json::value(&analysis))?;
     } else {
-        print!("{}", screen::page(&analysis, screen::Symbols::of_terminal()));
+        output::print(screen::page(&analysis, screen::Symbols::of_terminal()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -18,6 +18,7 @@ use super::costs::costs;
 use super::trace::read;
 use crate::Failure;
 use crate::options::Size;
+use crate::output;
 use crate::traces::progress::bar;
 use report::{Report, Row};
 
@@ -122,10 +123,9 @@ pub fn partition(arguments: &PartitionArguments) -> Result<ExitCode, Failure> {
         ],
     );
     if arguments.json {
-        let text = serde_json::to_string_pretty(&report);
-        println!("{}", text.map_err(|e| Failure::own(e.to_string()))?);
+        output::print_json(&report)?;
     } else {
-        println!("{report}");
+        output::print(&report)?;
     }
     Ok(ExitCode::SUCCESS)
 }
