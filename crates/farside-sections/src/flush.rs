@@ -11,6 +11,8 @@ use crate::transfer;
 /// What is to be done next to store a line.
 enum Step {
     Done,
+    /// Somebody has it pinned, and may be writing.
+    Pinned,
     Store(u32, Old, crate::inner::Turns),
     Wait,
 }
@@ -22,7 +24,7 @@ impl Section {
     /// # Errors
     /// As [`address`](Self::address).
     pub fn flush(&self, ptr: RemotePtr, len: u64) -> Result<(), SectionError> {
-        self.lines_of(ptr, len)?.try_for_each(|line| self.flush_line(line))
+        self.lines_of(ptr, len)?.try_for_each(|line| self.flush_line(line).map(drop))
     }
 
     /// The program will not use a range soon: what was written of it is stored, and its lines leave before others.
@@ -37,11 +39,13 @@ impl Section {
         Ok(())
     }
 
-    pub(crate) fn flush_line(&self, line: u32) -> Result<(), SectionError> {
+    /// Stores what was written of a line; false if it is pinned, and left out.
+    pub(crate) fn flush_line(&self, line: u32) -> Result<bool, SectionError> {
         loop {
             let seen = self.seen();
             match self.next_flush(line) {
-                Step::Done => return Ok(()),
+                Step::Done => return Ok(true),
+                Step::Pinned => return Ok(false),
                 Step::Store(slot, old, turns) => {
                     let stored = self.store_old(slot, Some(&old));
                     let inner = &mut *self.lock();
@@ -56,7 +60,7 @@ impl Section {
                     }
                     self.lines.set_state(slot, READY | old.state & (SOON | AHEAD) | dirty);
                     self.notify();
-                    return Ok(stored?);
+                    return stored.map(|()| true).map_err(SectionError::from);
                 }
                 Step::Wait => self.wait(seen),
             }
@@ -75,7 +79,9 @@ impl Section {
         }
         let Some(state) = self.lines.claim(slot) else {
             inner.end_turns(&turns);
-            return Step::Done;
+            // Else somebody else stores it.
+            let is_pinned = self.lines.state(slot) & PINS != 0;
+            return if is_pinned { Step::Pinned } else { Step::Done };
         };
         let blocks = self.lines.take_written(slot, state);
         let (store, selection) = (self.host.store(), inner.selection.as_ref());

@@ -4,21 +4,22 @@ use crate::lines::{DIRTY, READY, STATE};
 use crate::section::{Section, SectionError};
 
 impl Section {
-    /// Stores all that was written, which stays here; false if some of it cannot be because its lines are pinned, and
-    /// whoever pinned them may be writing.
+    /// Stores all that was written before, which stays here; false if some of it cannot be because its lines are pinned,
+    /// and whoever pinned them may be writing.
     ///
     /// # Errors
     /// As [`address`](Self::address).
     pub fn store_all(&self) -> Result<bool, SectionError> {
         // What left may still be on its way to where it is stored.
         self.land_all()?;
+        let mut all = true;
         for slot in 0..self.lines.tags.len() as u32 {
             if self.lines.state(slot) & (STATE | DIRTY) == READY | DIRTY {
-                self.flush_line(self.lines.line(slot))?;
+                all &= self.flush_line(self.lines.line(slot))?;
             }
         }
         self.land_all()?;
-        Ok(self.unstored() == 0)
+        Ok(all)
     }
 
     /// Pages in the far store of all that it may hold, from its first byte on, as runs of first and number.
