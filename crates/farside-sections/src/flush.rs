@@ -8,11 +8,22 @@ use crate::pointer::RemotePtr;
 use crate::section::{Section, SectionError};
 use crate::transfer;
 
+/// What became of storing a line.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Flushed {
+    /// What was written of it is stored now.
+    Stored,
+    /// It is not here, or nothing of it was written that is not stored.
+    Clean,
+    /// Somebody has it pinned, and may be writing: it is left out.
+    Pinned,
+    /// Somebody else is storing it, or moving it.
+    Moving,
+}
+
 /// What is to be done next to store a line.
 enum Step {
-    Done,
-    /// Somebody has it pinned, and may be writing.
-    Pinned,
+    Done(Flushed),
     Store(u32, Old, crate::inner::Turns),
     Wait,
 }
@@ -39,13 +50,12 @@ impl Section {
         Ok(())
     }
 
-    /// Stores what was written of a line; false if it is pinned, and left out.
-    pub(crate) fn flush_line(&self, line: u32) -> Result<bool, SectionError> {
+    /// Stores what was written of a line.
+    pub(crate) fn flush_line(&self, line: u32) -> Result<Flushed, SectionError> {
         loop {
             let seen = self.seen();
             match self.next_flush(line) {
-                Step::Done => return Ok(true),
-                Step::Pinned => return Ok(false),
+                Step::Done(flushed) => return Ok(flushed),
                 Step::Store(slot, old, turns) => {
                     let stored = self.store_old(slot, Some(&old));
                     let inner = &mut *self.lock();
@@ -60,7 +70,7 @@ impl Section {
                     }
                     self.lines.set_state(slot, READY | old.state & (SOON | AHEAD) | dirty);
                     self.notify();
-                    return stored.map(|()| true).map_err(SectionError::from);
+                    return stored.map(|()| Flushed::Stored).map_err(SectionError::from);
                 }
                 Step::Wait => self.wait(seen),
             }
@@ -69,19 +79,18 @@ impl Section {
 
     fn next_flush(&self, line: u32) -> Step {
         let inner = &mut *self.lock();
-        let Some(slot) = self.find(inner, line) else { return Step::Done };
+        let Some(slot) = self.find(inner, line) else { return Step::Done(Flushed::Clean) };
         let turns = self.turns(inner, [Some(line), None]);
         if self.lines.state(slot) & DIRTY == 0 {
-            return Step::Done;
+            return Step::Done(Flushed::Clean);
         }
         if !inner.take_turns(&turns) {
             return Step::Wait;
         }
         let Some(state) = self.lines.claim(slot) else {
             inner.end_turns(&turns);
-            // Else somebody else stores it.
             let is_pinned = self.lines.state(slot) & PINS != 0;
-            return if is_pinned { Step::Pinned } else { Step::Done };
+            return Step::Done(if is_pinned { Flushed::Pinned } else { Flushed::Moving });
         };
         let blocks = self.lines.take_written(slot, state);
         let (store, selection) = (self.host.store(), inner.selection.as_ref());

@@ -1,6 +1,8 @@
 //! Functions that can run where their data is: what has to be stored before, and where they are to run.
 
-use crate::lines::{DIRTY, READY, STATE};
+use crate::flush::Flushed;
+use crate::inner::Transit;
+use crate::lines::DIRTY;
 use crate::section::{Section, SectionError};
 
 impl Section {
@@ -10,16 +12,40 @@ impl Section {
     /// # Errors
     /// As [`address`](Self::address).
     pub fn store_all(&self) -> Result<bool, SectionError> {
-        // What left may still be on its way to where it is stored.
-        self.land_all()?;
         let mut all = true;
-        for slot in 0..self.lines.tags.len() as u32 {
-            if self.lines.state(slot) & (STATE | DIRTY) == READY | DIRTY {
-                all &= self.flush_line(self.lines.line(slot))?;
-            }
+        for line in self.unsettled() {
+            all &= self.store_line(line)?;
         }
-        self.land_all()?;
         Ok(all)
+    }
+
+    /// Lines of which something was written that may not be stored: here, or on their way out.
+    fn unsettled(&self) -> Vec<u32> {
+        let inner = self.lock();
+        let busy = |(line, transit): (&u32, &Transit)| is_busy(transit).then_some(*line);
+        let mut lines: Vec<u32> = inner.transit.iter().filter_map(busy).collect();
+        let slots = 0..self.lines.tags.len() as u32;
+        let dirty = slots.filter(|slot| self.lines.state(*slot) & DIRTY != 0);
+        lines.extend(dirty.map(|slot| self.lines.line(slot)));
+        lines
+    }
+
+    /// Sees to it that a line is stored, whoever does it; false if it is pinned. Who moves it may fail, and leave it as it was.
+    fn store_line(&self, line: u32) -> Result<bool, SectionError> {
+        loop {
+            let seen = self.seen();
+            if !self.lock().transit.get(&line).is_some_and(is_busy) {
+                match self.flush_line(line)? {
+                    Flushed::Stored => return Ok(true),
+                    Flushed::Pinned => return Ok(false),
+                    Flushed::Clean if !self.lock().transit.get(&line).is_some_and(is_busy) => {
+                        return Ok(true);
+                    }
+                    Flushed::Clean | Flushed::Moving => {}
+                }
+            }
+            self.wait(seen);
+        }
     }
 
     /// Pages in the far store of all that it may hold, from its first byte on, as runs of first and number.
@@ -27,6 +53,10 @@ impl Section {
         let inner = self.lock();
         inner.space.pages(0, inner.space.len())
     }
+}
+
+fn is_busy(transit: &Transit) -> bool {
+    matches!(transit, Transit::Busy)
 }
 
 /// Where a function runs.

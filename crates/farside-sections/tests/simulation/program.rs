@@ -5,6 +5,7 @@ use std::rc::Rc;
 use farside_far::FarError;
 use farside_sections::{RemotePtr, SectionError};
 
+use crate::PAGE;
 use crate::random::Random;
 use crate::world::World;
 
@@ -42,7 +43,8 @@ impl Program {
 
     fn act(&mut self) {
         match self.random.below(20) {
-            0..=5 => self.pin_and(false),
+            0..=4 => self.pin_and(false),
+            5 => self.store_all(),
             6..=10 => self.pin_and(true),
             11..=12 => self.ask("fetch"),
             13 => self.ask("flush"),
@@ -136,6 +138,39 @@ impl Program {
             _ => section.evict_soon(at, len),
         };
         self.expect(done);
+    }
+
+    /// Has all stored, as for a function that runs where its data is: what this thread has written before is there then,
+    /// unless it is pinned.
+    fn store_all(&mut self) {
+        self.world.host.scheduler.note("store all", 0, 0);
+        let own = |word: &u64| *word != 0 && *word & 3 == self.thread;
+        let before = self.world.words.borrow().clone();
+        let stored = self.world.section.store_all();
+        if self.expect(stored) != Some(true) {
+            return;
+        }
+        let pages = self.world.section.pages();
+        let mut far = pages.iter().flat_map(|(first, count)| *first..first + count);
+        let offset = self.world.base.offset();
+        let words = self.world.words.borrow();
+        let page_of = |word: usize| (offset + word as u64 * 8) / PAGE as u64;
+        let mut known = (u64::MAX, 0);
+        for (at, (word, now)) in before.iter().zip(&*words).enumerate() {
+            let page = page_of(at);
+            while known.0 == u64::MAX || known.0 < page {
+                known = (known.0.wrapping_add(1), far.next().expect("it has as many pages"));
+            }
+            // Others may have written to it since.
+            if own(word) && word == now {
+                let byte = known.1 * PAGE as u64 + (offset + at as u64 * 8) % PAGE as u64;
+                assert_eq!(
+                    self.world.host.store.number(byte),
+                    *word,
+                    "word {at}, which was stored"
+                );
+            }
+        }
     }
 
     /// Allocates a block, fills it, and checks those that are there.

@@ -63,6 +63,14 @@ impl SimStore {
         self.pages.borrow().len()
     }
 
+    /// The number that is stored at a byte; 0 where nothing is.
+    pub fn number(&self, at: u64) -> u64 {
+        let pages = self.pages.borrow();
+        let Some(page) = pages.get(&(at / PAGE as u64)) else { return 0 };
+        let at = at as usize % PAGE;
+        u64::from_le_bytes(page[at..at + 8].try_into().expect("as many"))
+    }
+
     /// Fails now and then, before anything is done.
     fn enter(&self, what: &'static str, at: u64) -> Result<(), FarError> {
         self.scheduler.pause();
