@@ -45,10 +45,12 @@ std::string unitsOf(const Plan &plan) {
   return units;
 }
 
-json::Object describe(const Plan::Site &site, const SectionSpec &section) {
+json::Object describe(const Plan::Site &site, const SectionSpec &section, bool shared) {
   json::Object object{{"place", site.place},          {"function", site.function},
                       {"section", section.name},      {"capacity", int64_t(section.capacity)},
                       {"line", int64_t(section.line)}, {"ways", int64_t(section.ways)}};
+  if (shared)
+    object["threads"] = true;
   if (!site.stays.empty())
     object["stays"] = site.stays;
   if (!site.because.empty())
@@ -109,12 +111,12 @@ void Notes::lookAtShared(mlir::ModuleOp program) {
 }
 
 void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, ArrayRef<Offload> offloads,
-                  bool shared) const {
+                  function_ref<bool(unsigned)> isShared) const {
   if (plan.sites.empty())
     return;
   json::Array sites, all;
   for (const Plan::Site &site : plan.sites)
-    sites.push_back(describe(site, file.sections[site.section]));
+    sites.push_back(describe(site, file.sections[site.section], isShared(site.section)));
   // What was seen before all had to be given up is not true.
   for (const Access &access : plan.accesses.empty() ? std::vector<Access>() : accesses) {
     json::Object object{{"place", access.place}, {"function", access.function}, {"kind", access.kind},
@@ -129,7 +131,7 @@ void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, Arr
   }
   json::Object unit{{"version", 1},
                     {"unit", unitsOf(plan)},
-                    {"threads", shared},
+                    {"threads", any_of(plan.sites, [&](const Plan::Site &site) { return isShared(site.section); })},
                     {"sites", std::move(sites)},
                     {"accesses", std::move(all)}};
   if (!offloads.empty()) {

@@ -136,9 +136,11 @@ public:
         remark(site);
       for (const auto &each : trip.offloads)
         remark(each);
-      if (trip.plan.elsewhere && sectionFile().threads < 0)
-        errs() << nameOf(module) << ": remark: several threads may use sections, which makes each access "
-               << "dearer: '" << trip.plan.elsewhere->getName() << "' may be called from elsewhere [-Rfarside]\n";
+      if (sectionFile().threads < 0)
+        for (auto [section, function] : trip.plan.shared)
+          errs() << nameOf(module) << ": remark: several threads may use the section '"
+                 << sectionFile().sections[section].name << "', which makes each access dearer: '"
+                 << function->getName() << "' may be called from elsewhere [-Rfarside]\n";
       for (const auto &stayed : trip.stayed)
         remark(module, stayed);
       errs() << nameOf(module) << ": remark: " << trip.same << " functions came back the very same, "

@@ -80,7 +80,7 @@ void Trip::run() {
       if (each.why.empty())
         each.why = "nothing of the program goes to sections";
   if (conversion)
-    notes.addTo(module, conversion->file, plan, offloads, isShared());
+    notes.addTo(module, conversion->file, plan, offloads, [this](unsigned section) { return isShared(section); });
 }
 
 void Trip::planConversion() {
@@ -192,9 +192,9 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
   return marked == plan.accesses.size();
 }
 
-/// Whether several threads may use sections.
-bool Trip::isShared() const {
-  return conversion->file.threads < 0 ? plan.elsewhere != nullptr : conversion->file.threads;
+/// Whether several threads may use a section.
+bool Trip::isShared(unsigned section) const {
+  return conversion->file.threads < 0 ? plan.shared.contains(section) : conversion->file.threads;
 }
 
 /// Makes a program that is marked use sections.
@@ -252,7 +252,8 @@ bool Trip::attempt() {
   if (!image.empty())
     addDispatch(module, conversion->file, offloaded, image);
   if (isConverting()) {
-    broken = addSupport(module, conversion->file, isShared(), conversion->bitcode);
+    broken = addSupport(
+        module, conversion->file, [this](unsigned section) { return isShared(section); }, conversion->bitcode);
     boundInlining(changed);
   }
   return true;

@@ -98,12 +98,24 @@ public:
       for (unsigned site : sites)
         note(access, site);
     });
-    for (const Function *function : plan.functions)
-      if (elsewhere.contains(function))
-        plan.elsewhere = function;
+    for (const Function &function : module)
+      if (plan.functions.contains(&function) && elsewhere.contains(&function))
+        noteShared(function);
   }
 
 private:
+  /// What a function uses that other threads may run.
+  void noteShared(const Function &function) {
+    for (const Instruction &instruction : instructions(function)) {
+      auto access = plan.accesses.find(&instruction);
+      if (access == plan.accesses.end())
+        continue;
+      for (auto section : {access->second.section, access->second.from})
+        if (section)
+          plan.shared.insert({*section, &function});
+    }
+  }
+
   static SmallVector<const CallBase *> calls(const Plan &plan) {
     SmallVector<const CallBase *> calls;
     for (const Plan::Site &site : plan.sites)
@@ -228,7 +240,7 @@ void Plan::giveUp(const std::string &why) {
       site.stays = why;
   accesses.clear();
   functions.clear();
-  elsewhere = nullptr;
+  shared.clear();
 }
 
 namespace {

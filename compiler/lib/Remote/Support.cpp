@@ -119,7 +119,8 @@ void boundInlining(ArrayRef<Function *> functions) {
   }
 }
 
-std::string addSupport(Module &module, const SectionFile &file, bool shared, const MemoryBuffer &bitcode) {
+std::string addSupport(Module &module, const SectionFile &file, function_ref<bool(unsigned)> isShared,
+                       const MemoryBuffer &bitcode) {
   auto support = parseBitcodeFile(bitcode.getMemBufferRef(), module.getContext());
   if (!support)
     return toString(support.takeError());
@@ -148,9 +149,9 @@ std::string addSupport(Module &module, const SectionFile &file, bool shared, con
   if (failed)
     return "it cannot be linked with what it needs of sections";
   Constant *plain = module.getNamedGlobal(plainSection)->getInitializer();
-  for (const SectionSpec &section : file.sections)
+  for (auto [number, section] : enumerate(file.sections))
     if (auto *declared = module.getNamedGlobal((sectionPrefix + section.name).str()))
-      define(module, *declared, plain, opening, section, shared);
+      define(module, *declared, plain, opening, section, isShared(number));
   keeping->eraseFromParent();
   keepingOpen->eraseFromParent();
   appendToGlobalCtors(module, opening, openingPriority);

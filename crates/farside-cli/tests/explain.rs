@@ -94,6 +94,18 @@ fn allocations_are_told_with_the_lines_that_come_to_them() {
 }
 
 #[test]
+fn sections_of_several_threads_are_told_from_others() {
+    let farside = Farside::new();
+    let unit = UNIT.replacen("\"ways\":2", "\"ways\":2,\"threads\":true", 1);
+    for (unit, is_told) in [(UNIT, false), (&unit, true)] {
+        let program = written(&farside, ".farside.notes", unit.as_bytes());
+        let text = stdout(&farside.command(["explain", &program]).output().unwrap());
+        let line = text.lines().find(|line| line.contains("section 'nodes'")).expect(&text);
+        assert_eq!(line.ends_with("for several threads, which makes accesses dearer"), is_told);
+    }
+}
+
+#[test]
 fn functions_are_told_with_where_they_run() {
     let farside = Farside::new();
     let offload = r#"{"offload":[{"function":"total","place":"graph.c:70"},{"function":"log","place":"graph.c:80","stays":"it calls 'printf'","because":"graph.c:81"}],"#;

@@ -37,7 +37,7 @@ public:
 
   /// Adds them to a module. Nothing is added where no site is.
   void addTo(llvm::Module &module, const SectionFile &file, const Plan &plan, llvm::ArrayRef<Offload> offloads,
-             bool shared) const;
+             llvm::function_ref<bool(unsigned)> isShared) const;
 
 private:
   struct Access {

@@ -68,7 +68,7 @@ private:
   bool attempt();
   bool markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble) const;
   bool convert(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble);
-  bool isShared() const;
+  bool isShared(unsigned section) const;
   void chooseOffloaded();
   std::string imageOfOffloaded();
   bool isConverting() const { return !plan.accesses.empty(); }

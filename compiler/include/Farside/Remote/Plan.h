@@ -3,6 +3,7 @@
 
 #include "Farside/Sections/SectionFile.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
@@ -80,8 +81,9 @@ struct Plan {
   llvm::DenseMap<const llvm::Instruction *, Access> accesses;
   /// Functions that have accesses.
   llvm::SmallPtrSet<const llvm::Function *, 16> functions;
-  /// A function with accesses that other threads may run.
-  const llvm::Function *elsewhere = nullptr;
+  /// Sections, by their number, that several threads may use: a function that uses each, and that others may run (thesis
+  /// 6.7: the rest are the main thread's own).
+  llvm::MapVector<unsigned, const llvm::Function *> shared;
 
   /// All stay.
   void giveUp(const std::string &why);

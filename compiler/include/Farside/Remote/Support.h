@@ -3,6 +3,7 @@
 
 #include "Farside/Sections/SectionFile.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace llvm {
@@ -14,8 +15,10 @@ class Module;
 namespace farside {
 
 /// Adds to a converted module the sections that it uses, opened when the program starts, and what it calls for them.
-/// `bitcode` is compiler/runtime/sections.c. Returns why it failed, or nothing.
-std::string addSupport(llvm::Module &module, const SectionFile &file, bool shared, const llvm::MemoryBuffer &bitcode);
+/// `isShared` says of a section, by its number, whether several threads may use it. `bitcode` is
+/// compiler/runtime/sections.c. Returns why it failed, or nothing.
+std::string addSupport(llvm::Module &module, const SectionFile &file, llvm::function_ref<bool(unsigned)> isShared,
+                       const llvm::MemoryBuffer &bitcode);
 
 /// Has functions with very many lookups call them, so that they do not take minutes to optimize.
 void boundInlining(llvm::ArrayRef<llvm::Function *> functions);

@@ -95,12 +95,7 @@ fn text(units: &[Unit], lines: bool) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        let threads = if unit.threads {
-            ", several threads may use its sections, which makes each access dearer"
-        } else {
-            ""
-        };
-        let _ = writeln!(text, "{}{threads}", unit.unit);
+        let _ = writeln!(text, "{}", unit.unit);
         for (number, site) in unit.sites.iter().enumerate() {
             let _ = writeln!(text, "\n  {}  in {}", site.place, site.function);
             match &site.stays {
@@ -139,7 +134,12 @@ fn goes(text: &mut String, unit: &Unit, number: usize, site: &Site, lines: bool)
     };
     let (line, capacity) = (Size(site.line), Size(site.capacity));
     let section = &site.section;
-    let _ = writeln!(text, "    section '{section}': {capacity} in lines of {line}, {structure}");
+    let threads =
+        if site.threads { ", for several threads, which makes accesses dearer" } else { "" };
+    let _ = writeln!(
+        text,
+        "    section '{section}': {capacity} in lines of {line}, {structure}{threads}"
+    );
     let of = |is: fn(&Access) -> bool| unit.accesses_of(number).filter(|access| is(access)).count();
     let (all, held, ahead) = (of(is_access), of(|access| access.held), of(|access| access.ahead));
     let shared = of(|access| is_access(access) && !access.held && access.shared);

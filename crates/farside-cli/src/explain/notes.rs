@@ -67,6 +67,9 @@ pub struct Site {
     pub line: u64,
     /// Lines of a set: 1 is direct, 0 is all.
     pub ways: u32,
+    /// Whether several threads may use the section.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub threads: bool,
     /// Why it stays in paged memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stays: Option<String>,
