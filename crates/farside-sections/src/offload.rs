@@ -91,7 +91,7 @@ const WEIGHT: f64 = 0.25;
 const FIRST_GAP: u64 = 4;
 const MOST_GAP: u64 = 1024;
 /// What is so much slower is not tried again until the other changes.
-const HOPELESS: f64 = 8.0;
+const HOPELESS: f64 = 4.0;
 /// Most calls that are not tried there after failures.
 const MOST_RETRY: u64 = 4096;
 
