@@ -11,6 +11,7 @@ config.name = "compiler"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".c", ".cpp", ".ll", ".mlir", ".test"]
 config.excludes = ["Inputs"]
+config.substitutions.append(("%python", f"'{sys.executable}'"))
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(build, "test")
 
