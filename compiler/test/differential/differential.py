@@ -8,6 +8,7 @@ the same. A failure says its seed and leaves the program in the directory; `--se
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -27,7 +28,7 @@ class Examination:
     def __init__(self, options):
         self.options = options
         self.checkers = ["clang", "gcc"] if options.check else []
-        self.count = self.checked = self.inSections = 0
+        self.count = self.checked = self.inSections = self.elsewhere = 0
 
     def examine(self, seed):
         place = os.path.join(self.options.directory, str(seed))
@@ -46,7 +47,7 @@ class Examination:
             self.compileUnits(place, ["farside-cc", level, *both, *ours, f"-fsections={SECTIONS}"], made, program.units)
             self.compare(wanted, self.outcome(place, [f"./{made}"], level), f"{level} in plain memory")
             if self.options.farside:
-                run = [self.options.farside, "run", "--local", "2M", "--", f"./{made}"]
+                run = [self.options.farside, "run", "--local", "2M", "--offload", "always", "--", f"./{made}"]
                 self.compare(wanted, self.outcome(place, run, level), f"{level} in far memory")
         self.count += 1
         for name in os.listdir(place):
@@ -79,6 +80,8 @@ class Examination:
             raise Failure(f"the program of {what} does not end: {' '.join(command)}") from None
         if b"sections: " in done.stderr:
             self.inSections += 1
+        if ran := re.search(rb"farside: ([\d,]+) calls ran where", done.stderr):
+            self.elsewhere += int(ran[1].replace(b",", b""))
         # A process that a signal ended is 128 and more to those that run it.
         return done.stdout, done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stderr
 
@@ -143,7 +146,7 @@ def main():
             if not options.keep_going:
                 break
     print(f"{examination.count} programs did the same, {len(failed)} did not; {examination.inSections} runs used sections, "
-          f"{examination.checked} programs were checked with sanitizers")
+          f"{examination.elsewhere} calls ran where their data is, {examination.checked} programs were checked with sanitizers")
     return 1 if failed else 0
 
 

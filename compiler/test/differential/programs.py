@@ -271,7 +271,16 @@ class Maker:
             if random.random() < 0.4:
                 text += f"ahead = {random.choice([0, 1, 3, 8])}\n"
             text += "sites = [\n" + "".join(f"  {site},\n" for site in sites) + "]\n"
-        return text
+        return self.offload(source) + text
+
+    def offload(self, source):
+        """Functions that are to run where their data is: as many as can."""
+        # By chance of their own, as units are.
+        random = randoms.Random(len(source))
+        names = sorted(set(re.findall(r"\b([a-z]+_\d+)\(", source)))
+        if not names or random.random() < 0.4:
+            return ""
+        return "offload = [" + ", ".join(f'"{name}"' for name in names if random.random() < 0.8) + "]\n"
 
     def flags(self, units):
         """Of both compilers, then of farside-cc alone."""
