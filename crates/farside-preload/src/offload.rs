@@ -218,7 +218,11 @@ impl Known {
 fn attempt(service: &Service, asked: &mut Asked, began: u64) -> Option<()> {
     let counters = service.pager().counters();
     let store = service.pager().store().offload()?;
-    let places = places_of(&asked.ids)?;
+    let Some(places) = places_of(&asked.ids) else {
+        // To store all for nothing is dear: it is tried again ever more rarely.
+        with_known(|known| known.functions[asked.handle - 1].experience.note_failure());
+        return None;
+    };
     let most_ms = with_known(|known| {
         let here_ms = known.functions[asked.handle - 1].here_ns / 1_000_000;
         (here_ms * MOST_SLOWER).clamp(LEAST_MS, MOST_MS) as u32
