@@ -375,11 +375,7 @@ impl Offload for Embedded {
         let arrived_at = self.link.request(code.len());
         let reply = self.ask(&Request::Load(code.to_vec()), 0)?;
         wait_until_ready(arrived_at);
-        match reply {
-            Reply::Loaded(number) => Ok(number),
-            Reply::Failed(why) => Err(OffloadError::Failed(why)),
-            Reply::Done { .. } => Err(OffloadError::Failed("it answered something else".into())),
-        }
+        offloading::loaded(reply)
     }
 
     fn call(&self, call: &RemoteCall<'_>, output: &mut [u8]) -> Result<(), OffloadError> {

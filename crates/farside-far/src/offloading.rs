@@ -225,6 +225,19 @@ pub(crate) fn message(call: &RemoteCall<'_>, areas: Vec<Area>, output: usize) ->
     })
 }
 
+/// Takes the number of what was loaded.
+pub(crate) fn loaded(reply: Reply) -> Result<u32, OffloadError> {
+    match reply {
+        Reply::Loaded(number) => Ok(number),
+        Reply::Failed(why) => Err(OffloadError::Failed(why)),
+        Reply::Done { .. } => Err(other()),
+    }
+}
+
+fn other() -> OffloadError {
+    OffloadError::Failed("an answer to something else came".into())
+}
+
 /// Takes what a function left.
 pub(crate) fn take(reply: Reply, output: &mut [u8]) -> Result<(), OffloadError> {
     match reply {
@@ -233,7 +246,7 @@ pub(crate) fn take(reply: Reply, output: &mut [u8]) -> Result<(), OffloadError> 
             Ok(())
         }
         Reply::Failed(why) => Err(OffloadError::Failed(why)),
-        _ => Err(OffloadError::Failed("an answer to something else came".into())),
+        _ => Err(other()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! One call in a process of its own.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use farside_os::isolation::{self, End};
@@ -67,7 +67,6 @@ impl Exchange {
         let place = input.len().next_multiple_of(ALIGN);
         let len = (place + output).max(1).next_multiple_of(PAGE);
         let file = memory::anonymous_file(c"farside-call", len as u64)?;
-        use std::os::fd::AsFd;
         memory::write_at(file.as_fd(), 0, input, SUBJECT)?;
         let at = memory::map_shared(file.as_fd(), len, SUBJECT)?;
         Ok(Self { at, len, output: at + place })

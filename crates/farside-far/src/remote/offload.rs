@@ -99,11 +99,7 @@ impl Remote {
 
 impl Offload for Remote {
     fn load(&self, code: &[u8]) -> Result<u32, OffloadError> {
-        match self.ask_offload(&Request::Load(code.to_vec()), 0)? {
-            Reply::Loaded(number) => Ok(number),
-            Reply::Failed(why) => Err(OffloadError::Failed(why)),
-            Reply::Done { .. } => Err(OffloadError::Failed("it answered something else".into())),
-        }
+        offloading::loaded(self.ask_offload(&Request::Load(code.to_vec()), 0)?)
     }
 
     fn call(&self, call: &RemoteCall<'_>, output: &mut [u8]) -> Result<(), OffloadError> {
