@@ -61,6 +61,8 @@ pub(crate) struct Forks {
     underway: AtomicPtr<Mutex<Option<Underway>>>,
     /// The descriptors of the [`Underway`], its parent's first: what the child finds them by, whoever held the lock.
     ends: [AtomicI32; 2],
+    /// The thread that forks; 0 while none does.
+    thread: AtomicU32,
     /// [`EXPECTED`] from before the fork until the child has been taken care of, else 0.
     state: AtomicU32,
 }
@@ -72,11 +74,17 @@ impl Forks {
         Some(underway.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The thread that forks, if one does.
+    pub(crate) fn thread(&self) -> Option<u32> {
+        Some(self.thread.load(Ordering::Acquire)).filter(|thread| *thread != 0)
+    }
+
     /// A fork is about to be.
     fn announce(&self, underway: Underway) {
         let child_end = underway.child_end.as_ref().map_or(-1, AsRawFd::as_raw_fd);
         self.ends[0].store(underway.parent_end.as_raw_fd(), Ordering::Relaxed);
         self.ends[1].store(child_end, Ordering::Relaxed);
+        self.thread.store(underway.thread, Ordering::Release);
         self.state.store(EXPECTED, Ordering::Release);
         match self.lock() {
             Some(mut place) => *place = Some(underway),
@@ -90,6 +98,7 @@ impl Forks {
     /// Of the child: its end of the connection to its parent. It has nothing else of the fork any more.
     fn end_in_child(&self) -> OwnedFd {
         self.state.store(0, Ordering::Release);
+        self.thread.store(0, Ordering::Release);
         // What it points to stays: it is a page or two.
         self.underway.store(std::ptr::null_mut(), Ordering::Release);
         // SAFETY: the process has copies of both descriptors, which nobody else closes: what owned them is out of reach.
@@ -194,6 +203,7 @@ impl Service {
             thread::futex_wait(&self.forks.state, EXPECTED, Some(1_000_000));
         }
         self.forks.state.store(0, Ordering::Release);
+        self.forks.thread.store(0, Ordering::Release);
         let underway = self.forks.lock().and_then(|mut underway| underway.take());
         let forked = underway.as_ref().is_some_and(|fork| fork.child_end.is_none());
         for page in underway.iter().flat_map(|fork| &fork.served) {

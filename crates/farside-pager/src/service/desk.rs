@@ -33,6 +33,15 @@ pub(super) struct Desk {
     reads: u32,
 }
 
+/// Keeps one fault of each page: threads that wait for the same one send a message each. The one that is kept is that of
+/// the thread that forks, if it is among them, since it is served before the others.
+fn keep_one_of_each(faults: &mut Vec<Fault>, forks: Option<u32>) {
+    faults.sort_unstable_by_key(|fault| {
+        (fault.addr / PAGE, fault.protected, Some(fault.thread) != forks)
+    });
+    faults.dedup_by_key(|fault| (fault.addr / PAGE, fault.protected));
+}
+
 impl Desk {
     pub(super) fn new(service: &Service) -> Self {
         let worker = service.worker().unwrap_or_else(|error| stop(&error.into()));
@@ -101,9 +110,7 @@ impl Desk {
     /// that is to see where they come from, if any.
     fn serve_messages(&mut self, service: &Service, n: usize, index: Option<usize>) -> u64 {
         self.take_messages(service, n);
-        // Threads that wait for the same page send a message each.
-        self.faults.sort_unstable_by_key(|fault| (fault.addr / PAGE, fault.protected));
-        self.faults.dedup_by_key(|fault| (fault.addr / PAGE, fault.protected));
+        keep_one_of_each(&mut self.faults, service.forks.thread());
         if let Some(index) = index
             && !self.faults.is_empty()
         {
@@ -157,6 +164,29 @@ impl Desk {
         if self.faults.len() + MESSAGES <= self.faults.capacity() {
             let n = service.space.uffd().read(&mut self.messages).unwrap_or(0);
             self.take_messages(service, n);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(page: usize, thread: u32) -> Fault {
+        Fault { addr: page * PAGE + 8 * thread as usize, write: false, protected: false, thread }
+    }
+
+    #[test]
+    fn each_page_is_served_once_and_first_for_the_thread_that_forks() {
+        for forks in [None, Some(1), Some(2), Some(3)] {
+            let mut faults = vec![fault(7, 1), fault(5, 2), fault(7, 2), fault(7, 3), fault(5, 1)];
+            keep_one_of_each(&mut faults, forks);
+            let pages: Vec<usize> = faults.iter().map(|fault| fault.addr / PAGE).collect();
+            assert_eq!(pages, [5, 7], "{forks:?}");
+            let waits = |page: usize| forks.is_some_and(|thread| page == 7 || thread < 3);
+            for kept in faults.iter().filter(|kept| waits(kept.addr / PAGE)) {
+                assert_eq!(Some(kept.thread), forks, "page {}", kept.addr / PAGE);
+            }
         }
     }
 }
