@@ -18,12 +18,16 @@ const struct farside_section farside_rt_plain = {
     farside_no_tags_, farside_no_states_, 0, 0, 0, (farside_ptr)0xff << FARSIDE_ID_SHIFT_, 0, 1, 1, 0, 0, 6, 6, 0, 0, 0, 0, 0,
 };
 
+/* The base of one that stays plain: no pointer is behind it, either. */
+#define SETTLED_ ((farside_ptr)0xfe << FARSIDE_ID_SHIFT_)
+
 /* What a section has where at least so much memory is local. */
 struct farside_rt_capacity {
     uint64_t local, capacity;
 };
 
 extern size_t farside_local_limit(void) __attribute__((weak));
+extern int farside_section_fits_(const char *name, uint64_t capacity, uint64_t holds) __attribute__((weak));
 
 /*
  * The capacity for the limit that the program has at its start: the last of the table, which is in order, that is for no
@@ -40,19 +44,23 @@ static size_t capacity_of(const struct farside_section_options *how, const struc
 }
 
 /*
- * Opens a section unless another unit of the program did. It is shared if one of them needs that. There may be a table of
- * capacities.
+ * Opens a section unless another unit of the program did, or could not. It is shared if one of them needs that. There may
+ * be a table of capacities. A section that holds no more than it has room for stays plain: `holds`, if that is known. Says
+ * whether it is more than plain memory, which does not change any more.
  */
-CALL void farside_rt_open(struct farside_section *section, const struct farside_section_options *how,
-                          const struct farside_rt_capacity *table, uint64_t count) {
+CALL uint8_t farside_rt_open(struct farside_section *section, const struct farside_section_options *how,
+                          const struct farside_rt_capacity *table, uint64_t count, uint64_t holds) {
     const uint32_t shared = section->shared | (how->shared != 0);
-    if (!section->id) {
+    if (section->base == farside_rt_plain.base) {
         struct farside_section_options chosen = *how;
         if (count) chosen.capacity = capacity_of(how, table, count);
-        farside_section_open(section, &chosen);
+        if (!farside_section_fits_ || !farside_section_fits_(how->name, chosen.capacity, holds))
+            farside_section_open(section, &chosen);
         PROFILE_OPENED(section, &chosen);
+        if (!section->id) section->base = SETTLED_;
     }
     section->shared = shared;
+    return section->id != 0;
 }
 
 /* A function that can run where its data is, and what the runtime keeps of it. */

@@ -32,6 +32,9 @@ config.substitutions.append(
     )
 )
 
+# Sections are what is tested, also where they have room for everything.
+config.environment["FARSIDE_SECTIONS_CACHED"] = "always"
+
 # The run-time half, if it is built: programs with sections then also run on far memory.
 farside = os.environ.get("FARSIDE_BIN") or next(
     (

@@ -123,6 +123,7 @@ public:
       functions.clear();
     }
     farside::Trip trip = makeTrip(module);
+    trip.keepsPlain = profile.empty();
     trip.isListed = !emitRmem.empty();
     trip.run();
     if (trip.isListed)

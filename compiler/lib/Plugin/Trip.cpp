@@ -62,10 +62,10 @@ Function *functionOf(const Numbers &numbers, unsigned number) {
 
 } // namespace
 
-Trip::Trip(Module &module, StringRef passes) : module(module), passes(passes) {}
+Trip::Trip(Module &module, StringRef passes) : module(module), passes(passes), versions(module) {}
 
 Trip::Trip(Module &module, StringRef passes, const Conversion &conversion)
-    : module(module), passes(passes), conversion(&conversion) {}
+    : module(module), passes(passes), conversion(&conversion), versions(module) {}
 
 void Trip::run() {
   planConversion();
@@ -75,6 +75,7 @@ void Trip::run() {
     done = attempt();
   if (!done)
     plan.giveUp("MLIR fails on too many functions");
+  versions.forget();
   if (conversion && !isConverting())
     for (Notes::Offload &each : offloads)
       if (each.why.empty())
@@ -86,13 +87,16 @@ void Trip::run() {
 void Trip::planConversion() {
   if (!conversion)
     return;
+  versions.forget();
   plan = planRemote(module, conversion->file, [&](const Function &function) -> std::optional<std::string> {
     if (auto found = failed.find(&function); found != failed.end())
       return found->second;
     return whyItStays(function);
   });
   chooseOffloaded();
-  forgetUntrue(module, plan);
+  if (keepsPlain)
+    versions.keep(plan.functions);
+  forgetUntrue(module, plan, [this](const Function &function) { return versions.isKept(function); });
 }
 
 /// Looks which functions can run where their data is, before what is known of them is forgotten.
@@ -249,6 +253,7 @@ bool Trip::attempt() {
   changed = std::move(adopted.changed);
   for (auto &[function, reason] : adopted.refused)
     stayed.push_back({function, "what came back is not valid: " + reason});
+  versions.choose(changed);
   if (!image.empty())
     addDispatch(module, conversion->file, offloaded, image);
   if (isConverting()) {

@@ -41,12 +41,12 @@ void forgetOfCall(CallBase &call, const AttributeMask &functions, const Attribut
 
 } // namespace
 
-void forgetUntrue(Module &module, const Plan &plan) {
+void forgetUntrue(Module &module, const Plan &plan, function_ref<bool(const Function &)> isLeft) {
   if (plan.accesses.empty())
     return;
   AttributeMask functions = untrueOfFunctions(), pointers = untrueOfPointers();
   for (Function &function : module) {
-    if (function.isDeclaration())
+    if (function.isDeclaration() || isLeft(function))
       continue;
     function.removeFnAttrs(functions);
     function.removeRetAttrs(pointers);

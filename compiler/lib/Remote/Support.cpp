@@ -1,6 +1,7 @@
 #include "Farside/Remote/Support.h"
 
 #include "Farside/Convert/Passes.h"
+#include "Farside/Remote/Versions.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Constants.h"
@@ -61,10 +62,13 @@ void define(Module &module, GlobalVariable &declared, Constant *plain, Function 
   declared.eraseFromParent();
   IRBuilder<> builder(opening->getEntryBlock().getTerminator());
   Type *pointer = builder.getPtrTy();
-  auto *type = FunctionType::get(builder.getVoidTy(), {pointer, pointer, pointer, builder.getInt64Ty()}, false);
-  builder.CreateCall(module.getOrInsertFunction(openSection, type),
-                     {defined, optionsOf(module, section, shared), capacitiesOf(module, section),
-                      builder.getInt64(section.capacities.size())});
+  auto *type = FunctionType::get(builder.getInt8Ty(), {pointer, pointer, pointer, builder.getInt64Ty(), builder.getInt64Ty()},
+                                 false);
+  Value *isRemote = builder.CreateCall(module.getOrInsertFunction(openSection, type),
+                                       {defined, optionsOf(module, section, shared), capacitiesOf(module, section),
+                                        builder.getInt64(section.capacities.size()), builder.getInt64(section.holds)});
+  if (GlobalVariable *flag = module.getNamedGlobal(anyRemote))
+    builder.CreateStore(builder.CreateOr(builder.CreateLoad(builder.getInt8Ty(), flag), isRemote), flag);
 }
 
 /// Sections are opened before the program starts, and are what they are from then on: what is looked up in them does not

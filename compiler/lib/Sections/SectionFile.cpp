@@ -135,7 +135,7 @@ private:
     });
     if (!plain || section.name.size() > longestName)
       complain(node, "the name of a section has up to 40 letters, digits, '_' and '-'");
-    allow(*table, {"capacity", "capacities", "line", "structure", "ahead", "sites"});
+    allow(*table, {"capacity", "capacities", "holds", "line", "structure", "ahead", "sites"});
     size_t before = file.errors.size();
     auto *capacity = need(*table, "capacity"), *line = need(*table, "line"), *sites = need(*table, "sites");
     if (capacity)
@@ -152,6 +152,8 @@ private:
       section.ahead = number(*ahead, "ahead", 0, mostAhead).value_or(0);
     else if (file.errors.size() == before)
       section.ahead = std::min(usualAhead, section.leastCapacity() / section.line / 4);
+    if (auto *holds = table->get("holds"))
+      section.holds = bytes(*holds, "holds").value_or(0);
     if (sites)
       readSites(*sites, section);
     file.sections.push_back(std::move(section));

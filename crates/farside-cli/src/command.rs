@@ -176,6 +176,10 @@ struct RunArguments {
     /// (default), "always", or "never".
     #[arg(long, value_name = "WHEN")]
     offload: Option<String>,
+    /// Which sections of programs of farside-cc are caches: "needed", those that hold more than they have room for, while the
+    /// others are plain memory (default), or "always".
+    #[arg(long, value_name = "WHICH")]
+    sections: Option<String>,
     /// How pages come and go: "move" their frames, where the kernel can do it (default), or "copy"
     /// their content, as kernels before 6.8 need it.
     #[arg(long, value_name = "HOW")]
@@ -421,6 +425,7 @@ impl RunArguments {
             exact_prefetch_count: switch(self.exact_prefetch_count, "--exact-prefetch-count"),
             track: given(&self.track, "--track"),
             offload: given(&self.offload, "--offload"),
+            sections: given(&self.sections, "--sections"),
             frames: given(&self.frames, "--frames"),
             stats: given(&self.stats, "--stats"),
             quiet: switch(self.quiet, "--quiet"),

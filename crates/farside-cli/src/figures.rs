@@ -2,6 +2,7 @@
 
 use farside_pager::counters::{Counters, FAULT_BUCKETS, Snapshot, fault_bucket_floor};
 use farside_pager::curve::Curve;
+use farside_pager::held::Held;
 use serde::{Deserialize, Serialize};
 
 use crate::together::{self, Living};
@@ -37,6 +38,8 @@ pub struct Figures {
     curve: Curve,
     /// The same of the last seconds alone.
     recent: Curve,
+    /// What sections held, by name: the most of all processes.
+    held: Vec<Held>,
     /// Processes that live among those counted so far.
     living: Vec<Living>,
     /// Processes counted so far.
@@ -51,6 +54,7 @@ impl Default for Figures {
             fault_ns: zero.fault_ns,
             curve: zero.curve,
             recent: zero.recent,
+            held: Vec::new(),
             living: Vec::new(),
             processes: 0,
         }
@@ -79,6 +83,13 @@ impl Figures {
         for (total, value) in self.fault_ns.iter_mut().zip(snapshot.fault_ns) {
             *total = total.wrapping_add(value);
         }
+        for held in &snapshot.held {
+            match self.held.iter_mut().find(|known| known.name == held.name) {
+                Some(known) if known.peak_bytes < held.peak_bytes => *known = held.clone(),
+                Some(_) => {}
+                None => self.held.push(held.clone()),
+            }
+        }
         if snapshot.curve.misses[0] > self.curve.misses[0] {
             self.curve = snapshot.curve.clone();
             self.recent = snapshot.recent.clone();
@@ -100,6 +111,11 @@ impl Figures {
             [] => Some(self.recent.clone()).filter(Curve::is_known),
             living => together::recent(living),
         }
+    }
+
+    /// What sections held.
+    pub fn held(&self) -> &[Held] {
+        &self.held
     }
 
     /// Processes that live.

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 
-use farside_cli::run::{Basis, Ending, Footprints, Report};
+use farside_cli::run::{Basis, Ending, Footprints, Remembered, Report};
 use farside_os::socket::receive;
 use farside_pager::counters::{Counters, MAGIC};
 use farside_pager::settings::env;
@@ -179,7 +179,8 @@ fn percentages_use_the_peak_of_an_earlier_run() {
     assert!(stderr(&output).contains("raised to the least"), "{}", stderr(&output));
     let this = std::env::current_exe().unwrap();
     let footprints = Footprints::at(&farside.path("state"));
-    assert_eq!(footprints.recall(&this, &player()[1..]), Some(64 << 20));
+    let left = Remembered { peak: 64 << 20, sections: Vec::new() };
+    assert_eq!(footprints.recall(&this, &player()[1..]), Some(left));
     assert_eq!(footprints.recall(&this, &player()), None, "other arguments, another footprint");
 }
 

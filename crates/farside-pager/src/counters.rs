@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use farside_far::Health;
 
 use crate::curve::{Curve, ShownCurve};
+use crate::held::{Held, ShownHeld};
 use crate::ordered::OrderedLimit;
 
 /// First word of a counters block: "farside" and the layout version.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"farside\x01");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"farside\x02");
 
 /// Buckets of [`Counters::fault_ns`]: bucket `i` counts waits of `2^(i/4)` nanoseconds, in steps of a
 /// quarter of a power of two.
@@ -32,6 +33,8 @@ macro_rules! counters {
             pub curve: ShownCurve,
             /// The limit that the supervisor orders: the one thing here that it writes.
             pub ordered: OrderedLimit,
+            /// What sections held.
+            pub held: ShownHeld,
         }
 
         impl Counters {
@@ -43,6 +46,7 @@ macro_rules! counters {
                     fault_ns: [const { AtomicU64::new(0) }; FAULT_BUCKETS],
                     curve: ShownCurve::new(),
                     ordered: OrderedLimit::new(),
+                    held: ShownHeld::new(),
                 }
             }
 
@@ -53,6 +57,7 @@ macro_rules! counters {
                     fault_ns: std::array::from_fn(|i| self.fault_ns[i].load(Relaxed)),
                     curve: self.curve.snapshot(),
                     recent: self.curve.recent(),
+                    held: self.held.snapshot(),
                 }
             }
         }
@@ -67,6 +72,8 @@ macro_rules! counters {
             pub curve: Curve,
             /// The same of the last seconds alone.
             pub recent: Curve,
+            /// What sections held.
+            pub held: Vec<Held>,
         }
 
         impl Snapshot {

@@ -18,6 +18,7 @@ mod foreseen;
 mod fork;
 mod frames;
 mod gate;
+pub mod held;
 mod hint;
 mod inspect;
 mod kept;

@@ -47,6 +47,8 @@ pub struct Settings {
     pub track: Track,
     /// When functions that can run where their data is do.
     pub offload: Offloading,
+    /// Which sections of the program are more than plain memory.
+    pub sections: Sections,
 }
 
 /// When functions that can run where their data is do so.
@@ -82,6 +84,64 @@ impl FromStr for Offloading {
     }
 }
 
+/// Which sections of the program are more than plain memory, as far as the compiler has made them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sections {
+    /// Those for which there is less room than they hold: what is known of an earlier run by name, in bytes, and 0 where
+    /// that is to be found out again.
+    Needed(Vec<(String, u64)>),
+    /// All.
+    Always,
+}
+
+impl Default for Sections {
+    fn default() -> Self {
+        Self::Needed(Vec::new())
+    }
+}
+
+impl Sections {
+    /// Whether a section that may have so many bytes of local memory holds no more, by an earlier run or else by what its
+    /// program was built with, `holds`, where 0 is that nothing is known. What it holds is counted in whole spans, so that
+    /// a little more is no more. Returns what it holds.
+    pub fn fits(&self, name: &str, capacity: u64, holds: u64) -> Option<u64> {
+        let Self::Needed(known) = self else { return None };
+        let known = known.iter().find(|(of, _)| of == name).map_or(holds, |(_, bytes)| *bytes);
+        (known > 0 && known <= capacity.saturating_add(capacity / 32)).then_some(known)
+    }
+}
+
+impl fmt::Display for Sections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Needed(known) = self else { return f.write_str("always") };
+        f.write_str("needed")?;
+        for (at, (name, bytes)) in known.iter().enumerate() {
+            write!(f, "{}{name}={bytes}", if at == 0 { ':' } else { ',' })?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Sections {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const BAD: &str = "neither \"needed\" nor \"always\"";
+        match text.split_once(':') {
+            None if text == "always" => Ok(Self::Always),
+            None if text == "needed" => Ok(Self::default()),
+            Some(("needed", known)) => {
+                let one = |part: &str| {
+                    let (name, bytes) = part.rsplit_once('=')?;
+                    Some((name.to_owned(), bytes.parse().ok()?))
+                };
+                known.split(',').map(one).collect::<Option<_>>().map(Self::Needed).ok_or(BAD)
+            }
+            _ => Err(BAD),
+        }
+    }
+}
+
 /// Names of the environment variables that carry [`Settings`].
 pub mod env {
     /// Local limit: bytes, or a percentage followed by `%`.
@@ -106,6 +166,8 @@ pub mod env {
     pub const TRACK: &str = "FARSIDE_TRACK";
     /// When functions that can run where their data is do.
     pub const OFFLOAD: &str = "FARSIDE_OFFLOAD";
+    /// Which sections are more than plain memory, and behind a colon what is known of them.
+    pub const SECTIONS: &str = "FARSIDE_SECTIONS_CACHED";
     /// Far memory, as `--far` names it.
     pub const FAR: &str = "FARSIDE_FAR";
     /// File with a secret that memory nodes know, too.
@@ -145,6 +207,7 @@ impl Default for Settings {
             log_faults: None,
             track: Track::OFF,
             offload: Offloading::Auto,
+            sections: Sections::default(),
         }
     }
 }
@@ -183,6 +246,7 @@ impl Settings {
             (env::FRAMES, if self.move_frames { "move" } else { "copy" }.into()),
             (env::TRACK, self.track.to_string()),
             (env::OFFLOAD, self.offload.to_string()),
+            (env::SECTIONS, self.sections.to_string()),
             (env::RECLAIM, if self.evict_ahead { "ahead" } else { "needed" }.into()),
         ];
         let log = self.log_faults.map(|how| (env::LOG_FAULTS, how.to_string()));
@@ -240,6 +304,13 @@ impl Settings {
         if let Some(value) = lookup(env::OFFLOAD) {
             settings.offload = value.parse().map_err(|reason: &'static str| BadSetting {
                 name: env::OFFLOAD,
+                value: value.clone(),
+                reason: reason.into(),
+            })?;
+        }
+        if let Some(value) = lookup(env::SECTIONS) {
+            settings.sections = value.parse().map_err(|reason: &'static str| BadSetting {
+                name: env::SECTIONS,
                 value: value.clone(),
                 reason: reason.into(),
             })?;
@@ -335,11 +406,26 @@ mod tests {
             log_faults: Some(LogFaults { instructions: true, hints: true }),
             track: Track { when: When::Pressure, budget: 0.015 },
             offload: Offloading::Always,
+            sections: Sections::Needed(vec![("nodes".into(), 70_000), ("edges".into(), 0)]),
         };
         let env = settings.to_env();
         let lookup =
             |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone());
         assert_eq!(Settings::from_env(lookup), Ok(settings));
+    }
+
+    #[test]
+    fn a_section_is_plain_if_it_is_known_to_fit() {
+        let known = "needed:nodes=1000000,edges=0".parse::<Sections>().unwrap();
+        assert_eq!(known.fits("nodes", 1_000_000, 0), Some(1_000_000));
+        assert_eq!(known.fits("nodes", 970_000, 5), Some(1_000_000), "in whole spans");
+        assert_eq!(known.fits("nodes", 960_000, 5), None, "an earlier run knows better");
+        assert_eq!(known.fits("edges", u64::MAX, 5), None, "it is to be found out again");
+        assert_eq!((known.fits("leaves", 5, 5), known.fits("leaves", 5, 0)), (Some(5), None));
+        assert_eq!("always".parse::<Sections>().unwrap().fits("nodes", u64::MAX, 5), None);
+        for bad in ["", "often", "needed:", "needed:nodes", "needed:nodes=x", "always:nodes=1"] {
+            assert!(bad.parse::<Sections>().is_err(), "{bad}");
+        }
     }
 
     #[test]

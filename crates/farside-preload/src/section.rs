@@ -2,7 +2,11 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fmt::Display;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
+use farside_pager::service::Service;
+use farside_pager::settings::Sections;
 use farside_pager::stop::{stop, stop_because};
 use farside_sections::{
     AddError, Field, OpenError, PagerHost, Registry, RemotePtr, Section, SectionError, Shape,
@@ -39,6 +43,25 @@ const FLUSH: c_int = 2;
 const SOON: c_int = 3;
 const WANT: c_int = 4;
 
+/// Which sections are caches.
+static CACHED: OnceLock<Sections> = OnceLock::new();
+
+/// By its number, where a section is shown among what sections held, counted from one.
+static SHOWN: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
+
+/// Decides from now on which sections are caches.
+pub fn open(sections: Sections) {
+    let _ = CACHED.set(sections);
+}
+
+/// Has what a section holds shown.
+fn show(service: &Service, name: &Name, id: u32) {
+    let at = service.pager().counters().held.enter(name.bytes(), 0, false);
+    if let (Some(at), Ok(id)) = (at, usize::try_from(id)) {
+        SHOWN[id].store(at as u8 + 1, Relaxed);
+    }
+}
+
 /// A section's name, where looking at it fetches nothing.
 struct Name {
     bytes: [u8; LONGEST],
@@ -57,6 +80,10 @@ impl Name {
             name.bytes[..name.len].copy_from_slice(&text[..name.len]);
         }
         name
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 
     fn complain(&self, why: &dyn Display) {
@@ -99,6 +126,7 @@ pub unsafe extern "C" fn farside_section_open_(
         // In a signal handler inside the runtime.
         None => fail(libc::EBUSY),
         Some(Ok(filled)) => {
+            show(service, &name, filled.id);
             // SAFETY: the caller's view.
             unsafe { view.write(filled) };
             0
@@ -106,6 +134,30 @@ pub unsafe extern "C" fn farside_section_open_(
         Some(Err(AddError::TooMany)) => fail(libc::ENOSPC),
         Some(Err(AddError::Open(OpenError::Shape(_)))) => fail(libc::EINVAL),
         Some(Err(AddError::Open(_))) => fail(libc::ENOMEM),
+    }
+}
+
+/// For compiled programs: whether a section that is to have so much local memory holds no more than that, and so can be
+/// plain memory. `holds` is what is known of it when the program is built, or 0.
+///
+/// # Safety
+/// The name is null or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn farside_section_fits_(
+    name: *const c_char,
+    capacity: u64,
+    holds: u64,
+) -> c_int {
+    let (Some(service), Some(cached)) = (far::service(), CACHED.get()) else { return 0 };
+    // SAFETY: the caller's string; it may be far memory, and is read before the pager is entered.
+    let name = unsafe { Name::copy(name) };
+    let fits = str::from_utf8(name.bytes()).ok().and_then(|it| cached.fits(it, capacity, holds));
+    match fits {
+        Some(holds) => {
+            service.pager().counters().held.enter(name.bytes(), holds, true);
+            1
+        }
+        None => 0,
     }
 }
 
@@ -131,7 +183,13 @@ pub unsafe extern "C" fn farside_section_close_(id: u32) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn farside_section_alloc_(id: u32, size: usize, align: usize) -> u64 {
     let Some(section) = u8::try_from(id).ok().and_then(|id| SECTIONS.get(id)) else { return 0 };
-    hint::act(|_| section.allocate(size as u64, align as u64).map_or(0, |ptr| ptr.0))
+    let block = hint::act(|_| section.allocate(size as u64, align as u64).map_or(0, |ptr| ptr.0));
+    if let (Some(service), at @ 1..) =
+        (far::service(), SHOWN[usize::from(section.id())].load(Relaxed))
+    {
+        service.pager().counters().held.note(usize::from(at) - 1, section.peak());
+    }
+    block
 }
 
 /// Of the C interface: gives far memory back.

@@ -18,7 +18,7 @@ use farside_wire::transport::Files;
 
 use crate::far;
 use crate::thread::{self, RUNTIME};
-use crate::{fork, heap, hint, loader, offload, part, site, sys};
+use crate::{fork, heap, hint, loader, offload, part, section, site, sys};
 
 /// Exit code for a program that was not started because its far memory could not be set up, as `env`
 /// and `timeout` use it.
@@ -90,6 +90,7 @@ fn open_far_memory(control: &str) -> Result<(), String> {
     }
     hint::open();
     offload::open(settings.offload);
+    section::open(settings.sections);
     Ok(())
 }
 

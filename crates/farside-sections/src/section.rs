@@ -1,7 +1,7 @@
 //! A section: what its operations share.
 
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use farside_far::FarError;
@@ -92,6 +92,7 @@ pub struct Section {
     /// Grows whenever something has changed for which others may wait.
     changes: AtomicU32,
     waiting: AtomicU32,
+    peak: AtomicU64,
 }
 
 impl Section {
@@ -115,6 +116,7 @@ impl Section {
             inner: Mutex::new(Inner::new(&geometry)),
             changes: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
+            peak: AtomicU64::new(0),
         })
     }
 
@@ -147,8 +149,15 @@ impl Section {
     /// Takes `size` bytes of far memory at a multiple of `align`; `None` if there are no more. Fresh memory is zeros; what was
     /// freed before has some content.
     pub fn allocate(&self, size: u64, align: u64) -> Option<RemotePtr> {
-        let offset = self.lock().space.allocate(&*self.host, size, align)?;
+        let mut inner = self.lock();
+        let offset = inner.space.allocate(&*self.host, size, align)?;
+        self.peak.store(inner.space.peak(), Relaxed);
         Some(RemotePtr::new(self.id, offset))
+    }
+
+    /// Most bytes that were ever allocated at once, in whole spans.
+    pub fn peak(&self) -> u64 {
+        self.peak.load(Relaxed)
     }
 
     /// Bytes of what was allocated at a pointer.

@@ -56,6 +56,8 @@ pub struct Space {
     /// By the size of their blocks, spans in which some are free.
     partial: BTreeMap<u64, Vec<u64>>,
     allocated: u64,
+    /// The most that this ever was.
+    peak: u64,
 }
 
 /// A range of offsets whose content nobody needs any more.
@@ -76,7 +78,13 @@ impl Space {
             uses: BTreeMap::new(),
             partial: BTreeMap::new(),
             allocated: 0,
+            peak: 0,
         }
+    }
+
+    /// Most bytes that were ever handed out at once, in whole spans.
+    pub fn peak(&self) -> u64 {
+        self.peak
     }
 
     /// Offsets there are.
@@ -200,6 +208,7 @@ impl Space {
             self.free.insert(first + count, len - count);
         }
         self.allocated += count * self.span;
+        self.peak = self.peak.max(self.allocated);
         host.note_footprint((count * self.span / PAGE as u64) as i64);
         Some(first)
     }

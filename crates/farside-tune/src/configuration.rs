@@ -36,6 +36,9 @@ pub struct Section {
     /// What it has instead, where at least so much memory is local: by the local memory, the least first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capacities: Vec<(u64, u64)>,
+    /// Most bytes that were allocated there at once; 0 if that is not known.
+    #[serde(default)]
+    pub holds: u64,
     /// Lines that are sent for ahead; none: what the compiler usually takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead: Option<u32>,
@@ -126,6 +129,9 @@ impl Configuration {
                 }
                 text.push_str("]\n");
             }
+            if section.holds > 0 {
+                let _ = writeln!(text, "holds = {}", section.holds);
+            }
             if let Some(ahead) = section.ahead {
                 let _ = writeln!(text, "ahead = {ahead}");
             }
@@ -183,6 +189,7 @@ mod tests {
             line: 128,
             ways: 0,
             capacities: Vec::new(),
+            holds: 70_000,
             ahead: Some(0),
         };
         let all = Configuration { sections: vec![section], ..Configuration::default() };
@@ -195,6 +202,7 @@ mod tests {
         assert_eq!(table["tuned"][0]["misses"].as_integer(), Some(77));
         let section = &table["section"]["nodes"];
         assert_eq!(section["capacity"].as_integer(), Some(65536));
+        assert_eq!(section["holds"].as_integer(), Some(70_000));
         assert_eq!(section["structure"].as_str(), Some("full"));
         assert_eq!(section["ahead"].as_integer(), Some(0));
         assert_eq!(section["sites"].as_array().map(Vec::len), Some(2));
@@ -213,6 +221,7 @@ mod tests {
                 line,
                 ways: 2,
                 capacities: Vec::new(),
+                holds: 0,
                 ahead: None,
             };
             Configuration { sections: vec![section], ..Configuration::default() }

@@ -4,6 +4,7 @@
 #include "Farside/Explain/Notes.h"
 #include "Farside/Offload/Image.h"
 #include "Farside/Remote/Plan.h"
+#include "Farside/Remote/Versions.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringRef.h"
@@ -46,6 +47,8 @@ public:
 
   void run();
 
+  /// Whether functions stay as they are, too, for where all pointers are plain.
+  bool keepsPlain = false;
   /// Whether to show what the program is like in MLIR, converted and before it is lowered.
   bool isListed = false;
   std::string listing;
@@ -82,6 +85,7 @@ private:
   llvm::SmallPtrSet<const llvm::Function *, 16> going;
   /// Functions that the section file wants to run where their data is, and those of them that can.
   std::vector<Offloaded> offloaded;
+  Versions versions;
   Notes notes;
 };
 

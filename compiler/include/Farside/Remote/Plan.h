@@ -109,8 +109,8 @@ struct Pointers {
 Pointers pointersOf(const llvm::Instruction &instruction);
 
 /// Takes from the module what does not hold when the plan is carried out: it must be done before that, and can be done in
-/// any case.
-void forgetUntrue(llvm::Module &module, const Plan &plan);
+/// any case. Functions that are left as they are keep what is said of them.
+void forgetUntrue(llvm::Module &module, const Plan &plan, llvm::function_ref<bool(const llvm::Function &)> isLeft);
 
 } // namespace farside
 

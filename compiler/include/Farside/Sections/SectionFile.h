@@ -25,6 +25,8 @@ struct SectionSpec {
   uint64_t line = 0;
   /// What it has instead, where at least so much memory is local: by the local memory, the least first.
   std::vector<std::pair<uint64_t, uint64_t>> capacities;
+  /// Most bytes that are allocated in it at once, if that is known: where it has room for them, it is plain memory.
+  uint64_t holds = 0;
   /// Lines of a set, as in farside/section.h: 1 is direct, 0 is all.
   unsigned ways = 1;
   /// Lines that loops send for before they come to them.

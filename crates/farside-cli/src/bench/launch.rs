@@ -114,6 +114,7 @@ pub(crate) fn own() -> Result<PathBuf, Failure> {
 }
 
 /// A program with its arguments.
+#[derive(Clone)]
 pub(crate) struct Program {
     argv: Vec<OsString>,
     keeps_stderr: bool,

@@ -70,7 +70,7 @@ struct Key {
 }
 
 /// All settings in the order of their fields in [`Layer`].
-const KEYS: [Key; 21] = [
+const KEYS: [Key; 22] = [
     Key { name: "local", variable: env::LOCAL, kind: Kind::TextOrNumber },
     Key { name: "far", variable: env::FAR, kind: Kind::Text },
     Key { name: "copies", variable: "FARSIDE_COPIES", kind: Kind::Number },
@@ -87,6 +87,7 @@ const KEYS: [Key; 21] = [
     Key { name: "exact-prefetch-count", variable: env::EXACT_PREFETCH, kind: Kind::Switch },
     Key { name: "track", variable: env::TRACK, kind: Kind::Text },
     Key { name: "offload", variable: env::OFFLOAD, kind: Kind::Text },
+    Key { name: "sections", variable: env::SECTIONS, kind: Kind::Text },
     Key { name: "frames", variable: env::FRAMES, kind: Kind::Text },
     Key { name: "reclaim", variable: env::RECLAIM, kind: Kind::Text },
     Key { name: "stats", variable: "FARSIDE_STATS", kind: Kind::Text },
@@ -129,6 +130,8 @@ pub struct Layer {
     pub track: Option<Given>,
     /// When functions that can run where their data is do.
     pub offload: Option<Given>,
+    /// Which sections are more than plain memory.
+    pub sections: Option<Given>,
     /// Whether frames are moved or copied.
     pub frames: Option<Given>,
     /// Who evicts.
@@ -160,6 +163,7 @@ impl Layer {
             &mut self.exact_prefetch_count,
             &mut self.track,
             &mut self.offload,
+            &mut self.sections,
             &mut self.frames,
             &mut self.reclaim,
             &mut self.stats,

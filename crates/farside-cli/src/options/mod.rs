@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use farside_far::remote::MOST_NODES;
 use farside_far::{FarUrl, FileUrl, NodesUrl, RedisUrl};
-use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Offloading, Settings};
+use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Offloading, Sections, Settings};
 use farside_pager::{LogFaults, Recording, Track};
 use farside_policy::prefetch::Choice;
 use farside_policy::replacement::{self, RegionsInRun};
@@ -53,6 +53,8 @@ pub struct Options {
     pub track: Track,
     /// Offloading functions that can run where their data is do.
     pub offload: Offloading,
+    /// Which sections are more than plain memory.
+    pub sections: Sections,
     /// Whether frames are moved where the kernel can do it.
     pub move_frames: bool,
     /// Whether pages are evicted before room is needed.
@@ -116,6 +118,10 @@ impl Options {
             Some(given) => given.text.parse().map_err(|bad| given.refuse(bad))?,
             None => defaults.offload,
         };
+        let sections = match &layer.sections {
+            Some(given) => given.text.parse().map_err(|bad| given.refuse(bad))?,
+            None => defaults.sections,
+        };
         Ok(Self {
             local,
             far,
@@ -127,6 +133,7 @@ impl Options {
             exact_prefetch_count: switch(layer.exact_prefetch_count.as_ref())?,
             track,
             offload,
+            sections,
             move_frames: either(layer.frames.as_ref(), "move", "copy")?,
             evict_ahead: !either(layer.reclaim.as_ref(), "needed", "ahead")?,
             record: None,
@@ -151,6 +158,7 @@ impl Options {
             exact_prefetch_count: self.exact_prefetch_count,
             track: self.track,
             offload: self.offload,
+            sections: self.sections.clone(),
             move_frames: self.move_frames,
             evict_ahead: self.evict_ahead,
             record: self.record,

@@ -1,11 +1,14 @@
 //! Peak footprints of earlier runs, remembered by program and arguments.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use super::report::SectionHeld;
 
 /// Where footprints are remembered, under the state directory of the XDG rules.
 #[derive(Clone, Debug)]
@@ -19,6 +22,40 @@ struct Entry {
     program: String,
     arguments: Vec<String>,
     peak_footprint_bytes: u64,
+    /// What sections of the program held at most.
+    #[serde(default)]
+    sections: BTreeMap<String, u64>,
+}
+
+/// What the same data may take more in plain memory than in sections, beside a tenth of it.
+const SLACK: u64 = 4 << 20;
+
+/// What an earlier run of a command left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remembered {
+    /// Its peak footprint in bytes.
+    pub peak: u64,
+    /// What its sections held at most, by name, in bytes; 0 where that is to be found out again.
+    pub sections: Vec<(String, u64)>,
+}
+
+impl Remembered {
+    /// What to remember of a run, before which this was remembered. Of sections that were plain memory nothing was seen: if
+    /// the program has grown, they may have.
+    pub fn next(&self, peak: u64, sections: &[SectionHeld]) -> Self {
+        let grown = self.peak > 0 && peak > self.peak + self.peak / 10 + SLACK;
+        let of = |section: &SectionHeld| {
+            let bytes = if section.plain && grown { 0 } else { section.peak_bytes };
+            (section.name.clone(), bytes)
+        };
+        let named = sections.iter().filter(|section| is_simple(&section.name));
+        Self { peak, sections: named.map(of).collect() }
+    }
+}
+
+/// Whether a name can be passed on among others.
+fn is_simple(name: &str) -> bool {
+    name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter))
 }
 
 impl Footprints {
@@ -32,19 +69,26 @@ impl Footprints {
         Self { directory: state.join("farside/footprints") }
     }
 
-    /// The peak footprint that the last successful run of the same command left, in bytes.
-    pub fn recall(&self, program: &Path, arguments: &[OsString]) -> Option<u64> {
+    /// What the last successful run of the same command left.
+    pub fn recall(&self, program: &Path, arguments: &[OsString]) -> Option<Remembered> {
         let text = std::fs::read_to_string(self.file(program, arguments)).ok()?;
         let entry: Entry = toml::from_str(&text).ok()?;
-        Some(entry.peak_footprint_bytes).filter(|bytes| *bytes > 0)
+        let sections = entry.sections.into_iter().filter(|(name, _)| is_simple(name)).collect();
+        Some(Remembered { peak: entry.peak_footprint_bytes, sections }).filter(|it| it.peak > 0)
     }
 
-    /// Remembers the peak footprint of a run.
-    pub fn remember(&self, program: &Path, arguments: &[OsString], bytes: u64) -> io::Result<()> {
+    /// Remembers what a run left.
+    pub fn remember(
+        &self,
+        program: &Path,
+        arguments: &[OsString],
+        left: &Remembered,
+    ) -> io::Result<()> {
         let entry = Entry {
             program: program.to_string_lossy().into_owned(),
             arguments: arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
-            peak_footprint_bytes: bytes,
+            peak_footprint_bytes: left.peak,
+            sections: left.sections.iter().cloned().collect(),
         };
         let text = toml::to_string(&entry).map_err(io::Error::other)?;
         std::fs::create_dir_all(&self.directory)?;
@@ -77,4 +121,28 @@ fn key(program: &OsStr, arguments: &[OsString]) -> u128 {
         .fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash: u128, byte| {
             (hash ^ u128::from(*byte)).wrapping_mul(PRIME)
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(name: &str, peak_bytes: u64, plain: bool) -> SectionHeld {
+        SectionHeld { name: name.to_owned(), peak_bytes, plain }
+    }
+
+    #[test]
+    fn what_sections_held_is_remembered_until_the_program_has_grown() {
+        let all = [held("nodes", 5 << 20, false), held("a,b=", 1, false), held("edges", 9, true)];
+        let first = Remembered::default().next(100 << 20, &all);
+        let known = |edges| vec![("nodes".to_owned(), 5 << 20), ("edges".to_owned(), edges)];
+        assert_eq!(first, Remembered { peak: 100 << 20, sections: known(9) });
+        assert_eq!(first.next(113 << 20, &all).sections, known(9));
+        let grown = first.next(115 << 20, &all);
+        assert_eq!(grown, Remembered { peak: 115 << 20, sections: known(0) });
+        let place = tempfile::tempdir().unwrap();
+        let footprints = Footprints::at(place.path());
+        footprints.remember(Path::new("/p"), &[], &grown).unwrap();
+        assert_eq!(footprints.recall(Path::new("/p"), &[]), Some(grown));
+    }
 }

@@ -27,14 +27,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use farside_far::FarUrl;
-use farside_pager::settings::env;
+use farside_pager::settings::{Sections, env};
 use farside_wire::transport::Files;
 
 pub(crate) use children::{Change, Launch, change_of};
 use far::reach;
 pub(crate) use far::{describe as describe_finding, examine};
 pub use following::{Followed, Following};
-pub use footprint::{Footprints, state_directory};
+pub use footprint::{Footprints, Remembered, state_directory};
 pub(crate) use job_control::JobControl;
 pub use library::preload;
 pub use limit::{Basis, ChosenLimit};
@@ -120,15 +120,15 @@ fn locate(name: &OsStr) -> Result<PathBuf, Failure> {
     find(name, &search)
 }
 
-/// What the peak footprint of a program with these arguments was, if that is remembered.
-fn remembered(path: &Path, arguments: &[OsString]) -> Option<u64> {
+/// What an earlier run of a program with these arguments left, if that is remembered.
+fn remembered(path: &Path, arguments: &[OsString]) -> Option<Remembered> {
     let identity = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     Footprints::of_user()?.recall(&identity, arguments)
 }
 
 /// The local limit of a run of the program in the file `path`.
 pub fn limit_of(local: Option<Local>, path: &Path, arguments: &[OsString]) -> ChosenLimit {
-    ChosenLimit::choose(local, remembered(path, arguments))
+    ChosenLimit::choose(local, remembered(path, arguments).map(|left| left.peak))
 }
 
 /// Where the program is; or why it could not be recorded, before anything is made for it.
@@ -239,8 +239,9 @@ fn start(
     let mut members = Members::new(parts).map_err(|error| own("open the control socket", error))?;
     let node = start_node(far, signals.inherited())?;
     let control = members.control_name().to_owned();
-    let environment = environment(options, subject, far, library, &control);
     let ToStart { path, name, arguments } = *program;
+    let before = remembered(path, arguments).unwrap_or_default();
+    let environment = environment(options, subject, &before, far, library, &control);
     let launch = Launch { path, name, arguments, environment };
     let program = launch.spawn(signals.inherited())?;
     if let Some(companion) = companion {
@@ -267,11 +268,15 @@ fn start(
 fn environment(
     options: &Options,
     subject: &Subject,
+    before: &Remembered,
     far: &FarUrl,
     library: &Path,
     control: &str,
 ) -> Vec<(&'static str, OsString)> {
-    let settings = options.settings(subject.limit.for_process());
+    let mut settings = options.settings(subject.limit.for_process());
+    if let Sections::Needed(known) = &mut settings.sections {
+        known.clone_from(&before.sections);
+    }
     let settings = settings.to_env().into_iter().map(|(name, value)| (name, value.into()));
     let preload = preload(library.as_os_str(), std::env::var_os("LD_PRELOAD"));
     let Files { authority, certificate, key, secret, password } = &options.credentials;
@@ -305,7 +310,8 @@ fn remember(path: &Path, arguments: &[OsString], report: &Report, quiet: bool) {
     let peak = report.counter("footprint_peak_bytes");
     let Some(all) = Footprints::of_user().filter(|_| peak > 0) else { return };
     let identity = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    if let Err(error) = all.remember(&identity, arguments, peak)
+    let before = all.recall(&identity, arguments).unwrap_or_default();
+    if let Err(error) = all.remember(&identity, arguments, &before.next(peak, &report.sections))
         && !quiet
     {
         complain(&format!("cannot remember the peak footprint for later runs: {error}"));

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use farside_pager::held::Held;
 use serde::{Deserialize, Serialize};
 
 use super::following::{Followed, Following};
@@ -56,6 +57,9 @@ pub struct Report {
     pub counters: serde_json::Map<String, serde_json::Value>,
     /// How long demand faults took.
     pub fault_times: FaultTimes,
+    /// What sections of the program held; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<SectionHeld>,
     /// How the program would do with other limits; absent if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curve: Option<LiveCurve>,
@@ -77,6 +81,24 @@ pub struct Living {
     pub processes: u64,
     /// Their limits, added up; when all have gone, the greatest that one had.
     pub limit_bytes: u64,
+}
+
+/// What a section of the program held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SectionHeld {
+    /// Its name.
+    pub name: String,
+    /// Most bytes that were allocated in it at once; if it is plain memory, what that was expected to be.
+    pub peak_bytes: u64,
+    /// Whether it was plain memory, since there was room for all of it.
+    pub plain: bool,
+}
+
+impl SectionHeld {
+    fn new(held: &Held) -> Self {
+        let Held { name, peak_bytes, plain } = held.clone();
+        Self { name, peak_bytes, plain }
+    }
 }
 
 /// What is known of a run before it starts.
@@ -123,6 +145,7 @@ impl Report {
             living: Living { processes: figures.living(), limit_bytes: limit },
             counters: counters.map(|(name, value)| ((*name).to_owned(), (*value).into())).collect(),
             fault_times: figures.fault_times(),
+            sections: figures.held().iter().map(SectionHeld::new).collect(),
             curve,
             recent: recent.as_ref().map(Recent::new),
             pressure,
@@ -170,7 +193,7 @@ impl Report {
             "farside: {}: {:.2} s, {processes}, {how}\n\
              farside: {}; peak resident {} of a peak footprint of {}\n\
              farside: {} demand faults{median}, {} late hits; {} prefetched ({} used, {} unused)\n\
-             farside: fetched {}, written back {}\n{}{}{}{}{}{}",
+             farside: fetched {}, written back {}\n{}{}{}{}{}{}{}",
             self.program,
             self.elapsed_seconds,
             self.limit.describe(self.counter("limit_bytes")),
@@ -186,6 +209,7 @@ impl Report {
             self.pointers(),
             self.hints(),
             self.sections(),
+            self.plain_sections(),
             self.offloaded(),
             self.tape.as_ref().map(Following::summary).unwrap_or_default(),
             self.curve.as_ref().map(LiveCurve::summary).unwrap_or_default(),
@@ -233,6 +257,21 @@ impl Report {
             count("offload_calls"),
             count("offload_here"),
             count("offload_failed"),
+        )
+    }
+
+    /// Which sections are plain memory, if any.
+    fn plain_sections(&self) -> String {
+        let plain = self.sections.iter().filter(|section| section.plain);
+        let shown: Vec<String> = plain
+            .map(|section| format!("{} ({})", section.name, Size(section.peak_bytes)))
+            .collect();
+        if shown.is_empty() {
+            return String::new();
+        }
+        format!(
+            "farside: plain memory, since there is room for all of them: sections {}\n",
+            shown.join(", ")
         )
     }
 

@@ -122,6 +122,7 @@ fn section(
         line,
         ways,
         capacities: Vec::new(),
+        holds: proposal.bytes,
         ahead: None,
     }
 }

@@ -98,7 +98,8 @@ impl Trials {
         let _ = fs::remove_file(&file);
         let _ = fs::remove_file(&trace);
         let ran = self.under(
-            &["run", "--quiet", "--stats"],
+            // What sections would do is seen of caches only.
+            &["run", "--quiet", "--sections", "always", "--stats"],
             built,
             local,
             &[("FARSIDE_PROFILE", &file)],

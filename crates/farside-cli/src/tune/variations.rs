@@ -131,6 +131,7 @@ mod tests {
             line: 64,
             ways,
             capacities: Vec::new(),
+            holds: 0,
             ahead: None,
         };
         let best = Configuration {

@@ -1,0 +1,126 @@
+//! What sections of the program held, in memory shared with the supervisor.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Most sections that are shown.
+pub const MOST_HELD: usize = 64;
+
+/// Longest name that is shown, in bytes, and in words.
+pub const LONGEST_NAME: usize = 40;
+const NAME_WORDS: usize = LONGEST_NAME / 8;
+
+/// What is shown of a section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Its name, or as much as is shown of it.
+    pub name: String,
+    /// Most bytes that were allocated in it at once, in whole spans. Of one that is plain memory this is what it was expected
+    /// to be.
+    pub peak_bytes: u64,
+    /// Whether it is plain memory, since there is room for all of it.
+    pub plain: bool,
+}
+
+/// Sections by name. Every part is written by one thread, and read by the supervisor.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ShownHeld {
+    taken: AtomicU64,
+    sections: [Shown; MOST_HELD],
+}
+
+#[repr(C)]
+#[derive(Debug)]
+struct Shown {
+    name: [AtomicU64; NAME_WORDS],
+    peak: AtomicU64,
+    plain: AtomicU64,
+}
+
+impl Default for ShownHeld {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ShownHeld {
+    /// No sections.
+    pub const fn new() -> Self {
+        const NONE: Shown = Shown {
+            name: [const { AtomicU64::new(0) }; NAME_WORDS],
+            peak: AtomicU64::new(0),
+            plain: AtomicU64::new(0),
+        };
+        Self { taken: AtomicU64::new(0), sections: [NONE; MOST_HELD] }
+    }
+
+    /// Shows a section; the number that it has here, unless there are too many, or it has no name.
+    pub fn enter(&self, name: &[u8], peak: u64, plain: bool) -> Option<usize> {
+        if name.is_empty() {
+            return None;
+        }
+        let at = self.taken.fetch_update(Relaxed, Relaxed, |taken| {
+            (taken < MOST_HELD as u64).then_some(taken + 1)
+        });
+        let at = at.ok()? as usize;
+        let shown = &self.sections[at];
+        for (word, part) in shown.name.iter().zip(name.chunks(8)) {
+            let mut bytes = [0; 8];
+            bytes[..part.len()].copy_from_slice(part);
+            word.store(u64::from_le_bytes(bytes), Relaxed);
+        }
+        shown.plain.store(plain.into(), Relaxed);
+        shown.peak.store(peak, Relaxed);
+        Some(at)
+    }
+
+    /// Says that so much was allocated at once.
+    pub fn note(&self, at: usize, peak: u64) {
+        self.sections[at].peak.fetch_max(peak, Relaxed);
+    }
+
+    /// A copy of the current values.
+    pub fn snapshot(&self) -> Vec<Held> {
+        let taken = (self.taken.load(Relaxed) as usize).min(MOST_HELD);
+        self.sections[..taken].iter().map(Shown::snapshot).collect()
+    }
+}
+
+impl Shown {
+    fn snapshot(&self) -> Held {
+        let bytes: Vec<u8> =
+            self.name.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
+        let name = String::from_utf8_lossy(&bytes);
+        Held {
+            name: name.trim_end_matches('\0').to_owned(),
+            peak_bytes: self.peak.load(Relaxed),
+            plain: self.plain.load(Relaxed) != 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_are_shown_until_there_are_too_many() {
+        let shown = ShownHeld::new();
+        assert_eq!(shown.snapshot(), []);
+        assert_eq!(shown.enter(b"", 0, false), None);
+        let long = [b'n'; LONGEST_NAME + 3];
+        assert_eq!(
+            (shown.enter(b"nodes", 0, false), shown.enter(&long, 7, true)),
+            (Some(0), Some(1))
+        );
+        shown.note(0, 9);
+        shown.note(0, 4);
+        let held = |name: &str, peak_bytes, plain| Held { name: name.into(), peak_bytes, plain };
+        let all = [held("nodes", 9, false), held(&"n".repeat(LONGEST_NAME), 7, true)];
+        assert_eq!(shown.snapshot(), all);
+        for _ in 2..MOST_HELD {
+            assert!(shown.enter(b"more", 0, false).is_some());
+        }
+        assert_eq!(shown.enter(b"more", 0, false), None);
+    }
+}
