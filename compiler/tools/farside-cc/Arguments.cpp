@@ -198,11 +198,12 @@ std::vector<std::string> clangCommand(const Arguments &arguments, const Installe
     // It is no fault of the user's if clang only links, say, and has no use for these.
     command.insert(command.end(), {"--start-no-unused-arguments", "-fpass-plugin=" + installed.plugin});
     std::vector<std::string> options = pluginOptions(arguments, installed);
-    // clang knows the plugin's options only if it has loaded it before it reads them.
+    // clang knows the plugin's options only if it has loaded it before it reads them. They are for the compiler proper alone:
+    // clang's assembler would be given those of -mllvm, too, and loads no plugins.
     if (!options.empty())
       add(command, "-Xclang", {"-load", installed.plugin});
     for (const std::string &option : options)
-      add(command, "-mllvm", {option});
+      add(command, "-Xclang", {"-mllvm", option});
     // Allocations are known by their place in the source. Options that come later may ask for more.
     if (arguments.isConverting())
       command.push_back("-gline-tables-only");
