@@ -3,6 +3,7 @@
 
 pub mod counting;
 pub mod faults;
+pub mod fetching;
 pub mod naive;
 pub mod region_stacks;
 pub mod run;
