@@ -69,16 +69,21 @@ impl Bimodal {
 
     /// A policy without pages.
     pub fn new() -> Self {
-        Self::of_sample(1)
+        Self::with_least_trial(LEAST_TRIAL)
     }
 
-    /// A policy without pages for a sample of one page in so many: fewer of its pages than of all are fetched together.
-    pub fn of_sample(one_in: usize) -> Self {
+    /// A policy without pages for a sample of all, in which no more than so many lie, and are fetched, together: fewer on
+    /// trial would leave before the program came to them.
+    pub fn of_sample(together: usize) -> Self {
+        Self::with_least_trial(together)
+    }
+
+    fn with_least_trial(least_trial: usize) -> Self {
         Self {
             pages: SlotPages::new(),
             lists: Lists::new(),
             foreseen: Vec::new(),
-            least_trial: LEAST_TRIAL / one_in.max(1),
+            least_trial,
             most_trial: 0,
             most_aged: 0,
             failed: 0,

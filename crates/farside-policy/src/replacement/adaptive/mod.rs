@@ -71,7 +71,7 @@ impl Adaptive {
             pages: SlotPages::new(),
             index: PageIndex::new(),
             places: Vec::new(),
-            parts: [second_chance(), bimodal(GROUPS as usize), second_chance(), bimodal(1)],
+            parts: [second_chance(), sample_of_bimodal(), second_chance(), bimodal()],
             touched: [0; 3],
             duel: Duel::default(),
             capacity: 0,
@@ -211,8 +211,12 @@ fn second_chance() -> Box<dyn ReplacementPolicy> {
     Box::new(SecondChance::new())
 }
 
-fn bimodal(one_in: usize) -> Box<dyn ReplacementPolicy> {
-    Box::new(Bimodal::of_sample(one_in))
+fn bimodal() -> Box<dyn ReplacementPolicy> {
+    Box::new(Bimodal::new())
+}
+
+fn sample_of_bimodal() -> Box<dyn ReplacementPolicy> {
+    Box::new(Bimodal::of_sample(BLOCK as usize))
 }
 
 impl Default for Adaptive {
