@@ -37,7 +37,8 @@ help:
 	@echo "make exam-packages  ARGS=: programs of Debian, built with farside-cc, pass their own suites (an hour; needs the network)"
 	@echo "make fuzz     every parser and the simulators for FUZZ_SECONDS each"
 	@echo "make fuzz-compiler  COUNT=1000 SEED=: programs made by chance, compiled by clang and by farside-cc, do the same"
-	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, hints, pointers, compile, sections, nodes"
+	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, hints, pointers, tracking, compile,"
+	@echo "              sections, tune, balance, nodes"
 	@echo "make study-eden  Eden's study of fault sites again: docs/studies/eden.md, its table and plots"
 	@echo "make study-pointers  CHERI-picking's study of pointers again: docs/studies/cheri-picking.md, its tables and plots"
 	@echo "make study-path  PATH's figures again: docs/studies/path.md, its tables and plots"
@@ -101,8 +102,11 @@ bench:
 	target/release/farside bench tape
 	target/release/farside bench hints
 	target/release/farside bench pointers
+	target/release/farside bench tracking
 	target/release/farside bench compile
 	target/release/farside bench sections
+	target/release/farside bench tune
+	target/release/farside bench balance
 	target/release/farside bench nodes
 
 study-path:
