@@ -5,6 +5,7 @@
 #include "Farside/Plugin/Trip.h"
 #include "Farside/Profile/Candidates.h"
 #include "Farside/Profile/Instrument.h"
+#include "Farside/Remote/Versions.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Module.h"
@@ -141,7 +142,7 @@ public:
         for (auto [section, function] : trip.plan.shared)
           errs() << nameOf(module) << ": remark: several threads may use the section '"
                  << sectionFile().sections[section].name << "', which makes each access dearer: '"
-                 << function->getName() << "' may be called from elsewhere [-Rfarside]\n";
+                 << farside::nameForOthers(*function) << "' may be called from elsewhere [-Rfarside]\n";
       for (const auto &stayed : trip.stayed)
         remark(module, stayed);
       errs() << nameOf(module) << ": remark: " << trip.same << " functions came back the very same, "

@@ -10,6 +10,8 @@ using namespace llvm;
 namespace farside {
 namespace {
 
+constexpr StringLiteral plainSuffix = ".plain", remoteSuffix = ".remote";
+
 /// Whether there can be a second one: no address within it is known elsewhere, and nothing else has to come first in it.
 bool canHaveTwo(const Function &function) {
   if (function.hasFnAttribute(Attribute::Naked) || function.isPresplitCoroutine())
@@ -60,6 +62,13 @@ void jump(IRBuilder<> &builder, Function &from, Function &to) {
 
 } // namespace
 
+StringRef nameForOthers(const Function &function) {
+  StringRef name = function.getName();
+  if (function.hasLocalLinkage())
+    name.consume_back(remoteSuffix);
+  return name;
+}
+
 void Versions::keep(const SmallPtrSetImpl<const Function *> &functions) {
   for (Function &function : module) {
     if (!functions.contains(&function) || !canHaveTwo(function))
@@ -69,7 +78,7 @@ void Versions::keep(const SmallPtrSetImpl<const Function *> &functions) {
   for (auto &[function, plain] : kept) {
     ValueToValueMapTy map;
     plain = CloneFunction(function, map);
-    makeInternal(*plain, function->getName() + ".plain");
+    makeInternal(*plain, function->getName() + plainSuffix);
     copies.insert(plain);
   }
 }
@@ -107,7 +116,7 @@ Function &Versions::put(Function &converted, Function &plain, Value &flag) {
   choice->setPersonalityFn(nullptr);
   choice->setComdat(converted.getComdat());
   choice->takeName(&converted);
-  makeInternal(converted, choice->getName() + ".remote");
+  makeInternal(converted, choice->getName() + remoteSuffix);
   LLVMContext &context = module.getContext();
   auto *start = BasicBlock::Create(context, "", choice), *here = BasicBlock::Create(context, "", choice),
        *far = BasicBlock::Create(context, "", choice);

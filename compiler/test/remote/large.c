@@ -19,7 +19,7 @@ static unsigned next(void) {
 #define SIXTEEN(data) FOUR(data) FOUR(data) FOUR(data) FOUR(data)
 #define MANY(data) SIXTEEN(data) SIXTEEN(data) SIXTEEN(data) SIXTEEN(data)
 
-// CHECK-LABEL: define {{.*}}@large(
+// CHECK-LABEL: define {{.*}}@large.remote(
 // CHECK: call {{.*}}@farside_rt_write_{{[^p]}}
 // CHECK-LABEL: define {{.*}}@small(
 // CHECK-NOT: call {{.*}}@farside_rt_write_{{[^p]}}

@@ -46,12 +46,7 @@ impl Default for ShownHeld {
 impl ShownHeld {
     /// No sections.
     pub const fn new() -> Self {
-        const NONE: Shown = Shown {
-            name: [const { AtomicU64::new(0) }; NAME_WORDS],
-            peak: AtomicU64::new(0),
-            plain: AtomicU64::new(0),
-        };
-        Self { taken: AtomicU64::new(0), sections: [NONE; MOST_HELD] }
+        Self { taken: AtomicU64::new(0), sections: [const { Shown::new() }; MOST_HELD] }
     }
 
     /// Shows a section; the number that it has here, unless there are too many, or it has no name.
@@ -87,6 +82,14 @@ impl ShownHeld {
 }
 
 impl Shown {
+    const fn new() -> Self {
+        Self {
+            name: [const { AtomicU64::new(0) }; NAME_WORDS],
+            peak: AtomicU64::new(0),
+            plain: AtomicU64::new(0),
+        }
+    }
+
     fn snapshot(&self) -> Held {
         let bytes: Vec<u8> =
             self.name.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();

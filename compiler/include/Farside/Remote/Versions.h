@@ -18,6 +18,9 @@ namespace farside {
 /// it that it does.
 constexpr llvm::StringLiteral anyRemote = "farside.remote";
 
+/// The name that a function has for others, whether it is converted or not.
+llvm::StringRef nameForOthers(const llvm::Function &function);
+
 /// Functions in two versions: as they are converted, and as they were. As long as none of a module's sections is open, all
 /// pointers are plain, and the second one is all that is needed: without Farside, and where everything is local anyhow.
 class Versions {
