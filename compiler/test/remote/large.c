@@ -21,7 +21,7 @@ static unsigned next(void) {
 
 // CHECK-LABEL: define {{.*}}@large.remote(
 // CHECK: call {{.*}}@farside_rt_write_{{[^p]}}
-// CHECK-LABEL: define {{.*}}@small(
+// CHECK-LABEL: define {{.*}}@small.remote(
 // CHECK-NOT: call {{.*}}@farside_rt_write_{{[^p]}}
 // CHECK: ret void
 __attribute__((noinline)) static void large(long *data) { MANY(data) MANY(data) MANY(data) MANY(data) }
