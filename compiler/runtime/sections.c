@@ -27,7 +27,14 @@ struct farside_rt_capacity {
 };
 
 extern size_t farside_local_limit(void) __attribute__((weak));
-extern int farside_section_fits_(const char *name, uint64_t capacity, uint64_t holds) __attribute__((weak));
+
+/* What the decision whether a section is plain memory is made by, in bytes; 0 is not known. */
+struct farside_rt_asked {
+    const char *name;
+    uint64_t capacity, together, holds, paged;
+};
+
+extern int farside_section_fits_(const struct farside_rt_asked *asked) __attribute__((weak));
 
 /*
  * The capacity for the limit that the program has at its start: the last of the table, which is in order, that is for no
@@ -43,19 +50,31 @@ static size_t capacity_of(const struct farside_section_options *how, const struc
     return sets > 1 && !(sets & (sets - 1)) ? capacity - set : capacity;
 }
 
+/* Capacities of all sections that will be opened here. */
+static uint64_t together;
+
+/* A section will be opened. All are announced before the first one is. */
+CALL void farside_rt_announce(const struct farside_section_options *how, const struct farside_rt_capacity *table,
+                              uint64_t count) {
+    together += capacity_of(how, table, count);
+}
+
 /*
  * Opens a section unless another unit of the program did, or could not. It is shared if one of them needs that. There may
- * be a table of capacities. A section that holds no more than it has room for stays plain: `holds`, if that is known. Says
- * whether it is more than plain memory, which does not change any more.
+ * be a table of capacities. A section that holds no more than it has room for stays plain; `holds` and `paged` are what it
+ * holds and what the program uses besides its sections, if that is known. Says whether it is more than plain memory, which
+ * does not change any more.
  */
 CALL uint8_t farside_rt_open(struct farside_section *section, const struct farside_section_options *how,
-                          const struct farside_rt_capacity *table, uint64_t count, uint64_t holds) {
+                             const struct farside_rt_capacity *table, uint64_t count, uint64_t holds,
+                             uint64_t paged) {
     const uint32_t shared = section->shared | (how->shared != 0);
     if (section->base == farside_rt_plain.base) {
         struct farside_section_options chosen = *how;
+        struct farside_rt_asked asked = {how->name, 0, together, holds, paged};
         if (count) chosen.capacity = capacity_of(how, table, count);
-        if (!farside_section_fits_ || !farside_section_fits_(how->name, chosen.capacity, holds))
-            farside_section_open(section, &chosen);
+        asked.capacity = chosen.capacity;
+        if (!farside_section_fits_ || !farside_section_fits_(&asked)) farside_section_open(section, &chosen);
         PROFILE_OPENED(section, &chosen);
         if (!section->id) section->base = SETTLED_;
     }

@@ -19,6 +19,7 @@ namespace {
 
 constexpr StringLiteral plainSection = "farside_rt_plain";
 constexpr StringLiteral openSection = "farside_rt_open";
+constexpr StringLiteral announceSection = "farside_rt_announce";
 
 constexpr StringLiteral supportPrefix = "farside_rt_";
 
@@ -51,24 +52,43 @@ Constant *capacitiesOf(Module &module, const SectionSpec &section) {
   return new GlobalVariable(module, table->getType(), true, GlobalValue::PrivateLinkage, table);
 }
 
+/// A section, and what it is opened with.
+struct Opening {
+  GlobalVariable *section;
+  Constant *options, *capacities;
+  const SectionSpec *file;
+};
+
 /// Other units of the program may have the same section.
-void define(Module &module, GlobalVariable &declared, Constant *plain, Function *opening, const SectionSpec &section,
-            bool shared) {
+Opening define(Module &module, GlobalVariable &declared, Constant *plain, const SectionSpec &section, bool shared) {
   auto *defined = new GlobalVariable(module, plain->getType(), false, GlobalValue::LinkOnceODRLinkage, plain);
   defined->takeName(&declared);
   defined->setVisibility(GlobalValue::HiddenVisibility);
   defined->setAlignment(Align(64));
   declared.replaceAllUsesWith(defined);
   declared.eraseFromParent();
+  return {defined, optionsOf(module, section, shared), capacitiesOf(module, section), &section};
+}
+
+/// Announces all sections, and opens them.
+void open(Module &module, ArrayRef<Opening> all, uint64_t paged, Function *opening) {
   IRBuilder<> builder(opening->getEntryBlock().getTerminator());
-  Type *pointer = builder.getPtrTy();
-  auto *type = FunctionType::get(builder.getInt8Ty(), {pointer, pointer, pointer, builder.getInt64Ty(), builder.getInt64Ty()},
-                                 false);
-  Value *isRemote = builder.CreateCall(module.getOrInsertFunction(openSection, type),
-                                       {defined, optionsOf(module, section, shared), capacitiesOf(module, section),
-                                        builder.getInt64(section.capacities.size()), builder.getInt64(section.holds)});
+  Type *pointer = builder.getPtrTy(), *number = builder.getInt64Ty();
+  auto *announcing = FunctionType::get(builder.getVoidTy(), {pointer, pointer, number}, false);
+  for (const Opening &each : all)
+    builder.CreateCall(module.getOrInsertFunction(announceSection, announcing),
+                       {each.options, each.capacities, builder.getInt64(each.file->capacities.size())});
+  Value *isAnyRemote = builder.getInt8(0);
+  auto *type = FunctionType::get(builder.getInt8Ty(), {pointer, pointer, pointer, number, number, number}, false);
+  for (const Opening &each : all) {
+    Value *isRemote = builder.CreateCall(module.getOrInsertFunction(openSection, type),
+                                         {each.section, each.options, each.capacities,
+                                          builder.getInt64(each.file->capacities.size()),
+                                          builder.getInt64(each.file->holds), builder.getInt64(paged)});
+    isAnyRemote = builder.CreateOr(isAnyRemote, isRemote);
+  }
   if (GlobalVariable *flag = module.getNamedGlobal(anyRemote))
-    builder.CreateStore(builder.CreateOr(builder.CreateLoad(builder.getInt8Ty(), flag), isRemote), flag);
+    builder.CreateStore(isAnyRemote, flag);
 }
 
 /// Sections are opened before the program starts, and are what they are from then on: what is looked up in them does not
@@ -76,7 +96,8 @@ void define(Module &module, GlobalVariable &declared, Constant *plain, Function 
 void markInvariant(Module &support) {
   MDNode *none = MDNode::get(support.getContext(), {});
   for (Function &function : support) {
-    if (function.isDeclaration() || function.getName() == openSection || function.arg_empty())
+    if (function.isDeclaration() || function.getName() == openSection ||
+        function.getName() == announceSection || function.arg_empty())
       continue;
     for (Instruction &instruction : instructions(function)) {
       auto *load = dyn_cast<LoadInst>(&instruction);
@@ -138,9 +159,13 @@ std::string addSupport(Module &module, const SectionFile &file, function_ref<boo
   Type *type = (*support)->getNamedGlobal(plainSection)->getValueType();
   auto *wanted = new GlobalVariable(module, type, true, GlobalValue::ExternalLinkage, nullptr, plainSection);
   auto *keeping = new GlobalVariable(module, wanted->getType(), true, GlobalValue::InternalLinkage, wanted);
-  auto *open = Function::Create((*support)->getFunction(openSection)->getFunctionType(), GlobalValue::ExternalLinkage,
-                                openSection, module);
-  auto *keepingOpen = new GlobalVariable(module, open->getType(), true, GlobalValue::InternalLinkage, open);
+  SmallVector<GlobalVariable *> keepingFunctions;
+  for (StringRef name : {StringRef(openSection), StringRef(announceSection)}) {
+    FunctionType *its = (*support)->getFunction(name)->getFunctionType();
+    auto *function = Function::Create(its, GlobalValue::ExternalLinkage, name, module);
+    keepingFunctions.push_back(
+        new GlobalVariable(module, function->getType(), true, GlobalValue::InternalLinkage, function));
+  }
   bool failed = Linker::linkModules(module, std::move(*support), Linker::Flags::LinkOnlyNeeded,
                                     [](Module &linked, const StringSet<> &names) {
                                       for (const auto &name : names)
@@ -153,11 +178,14 @@ std::string addSupport(Module &module, const SectionFile &file, function_ref<boo
   if (failed)
     return "it cannot be linked with what it needs of sections";
   Constant *plain = module.getNamedGlobal(plainSection)->getInitializer();
+  SmallVector<Opening> all;
   for (auto [number, section] : enumerate(file.sections))
     if (auto *declared = module.getNamedGlobal((sectionPrefix + section.name).str()))
-      define(module, *declared, plain, opening, section, isShared(number));
+      all.push_back(define(module, *declared, plain, section, isShared(number)));
+  open(module, all, file.paged, opening);
   keeping->eraseFromParent();
-  keepingOpen->eraseFromParent();
+  for (GlobalVariable *each : keepingFunctions)
+    each->eraseFromParent();
   appendToGlobalCtors(module, opening, openingPriority);
   return "";
 }

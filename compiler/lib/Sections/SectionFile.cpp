@@ -31,9 +31,11 @@ public:
   explicit Reader(SectionFile &file) : file(file) {}
 
   void read(const toml::table &root) {
-    allow(root, {"threads", "tuned", "offload", "section"});
+    allow(root, {"threads", "paged", "tuned", "offload", "section"});
     if (auto *offload = root.get("offload"))
       readOffload(*offload);
+    if (auto *paged = root.get("paged"))
+      file.paged = bytes(*paged, "paged").value_or(0);
     if (auto *tuned = root.get("tuned"))
       readTuned(*tuned);
     if (auto *threads = root.get("threads")) {

@@ -87,38 +87,65 @@ impl FromStr for Offloading {
 /// Which sections of the program are more than plain memory, as far as the compiler has made them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sections {
-    /// Those for which there is less room than they hold: what is known of an earlier run by name, in bytes, and 0 where
-    /// that is to be found out again.
-    Needed(Vec<(String, u64)>),
+    /// Those for which there is less room than they hold.
+    Needed(Known),
     /// All.
     Always,
 }
 
+/// What an earlier run of a program has shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Most bytes that it used at once besides its sections.
+    pub paged: Option<u64>,
+    /// What sections held at most, by name, in bytes; 0 where that is to be found out again.
+    pub held: Vec<(String, u64)>,
+}
+
+/// A section that could be plain memory. Sizes are in bytes, and 0 where nothing is known.
+#[derive(Copy, Clone, Debug)]
+pub struct Asked<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Local memory that it is to have.
+    pub capacity: u64,
+    /// The same of all sections that its program has.
+    pub together: u64,
+    /// What it holds at most, by what its program was built with.
+    pub holds: u64,
+    /// What the program uses besides its sections, by the same.
+    pub paged: u64,
+    /// The local limit.
+    pub local: u64,
+}
+
 impl Default for Sections {
     fn default() -> Self {
-        Self::Needed(Vec::new())
+        Self::Needed(Known::default())
     }
 }
 
 impl Sections {
-    /// Whether a section that may have so many bytes of local memory holds no more, by an earlier run or else by what its
-    /// program was built with, `holds`, where 0 is that nothing is known. What it holds is counted in whole spans, so that
-    /// a little more is no more. Returns what it holds.
-    pub fn fits(&self, name: &str, capacity: u64, holds: u64) -> Option<u64> {
+    /// Whether a section holds no more than it has room for, by an earlier run or else by what its program was built with;
+    /// what it holds. What sections hold is counted in whole spans, so that a little more is no more. All that is paged has to
+    /// have room, too: what is there without a section would have to make room for it otherwise.
+    pub fn fits(&self, asked: &Asked<'_>) -> Option<u64> {
         let Self::Needed(known) = self else { return None };
-        let known = known.iter().find(|(of, _)| of == name).map_or(holds, |(_, bytes)| *bytes);
-        (known > 0 && known <= capacity.saturating_add(capacity / 32)).then_some(known)
+        let paged = known.paged.or(Some(asked.paged).filter(|bytes| *bytes > 0))?;
+        let held = known.held.iter().find(|(of, _)| of == asked.name);
+        let holds = held.map_or(asked.holds, |(_, bytes)| *bytes);
+        let fits = holds <= asked.capacity.saturating_add(asked.capacity / 32);
+        (holds > 0 && fits && paged.saturating_add(asked.together) <= asked.local).then_some(holds)
     }
 }
 
 impl fmt::Display for Sections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Needed(known) = self else { return f.write_str("always") };
+        let Self::Needed(Known { paged, held }) = self else { return f.write_str("always") };
         f.write_str("needed")?;
-        for (at, (name, bytes)) in known.iter().enumerate() {
-            write!(f, "{}{name}={bytes}", if at == 0 { ':' } else { ',' })?;
-        }
-        Ok(())
+        let Some(paged) = paged else { return Ok(()) };
+        write!(f, ":{paged}")?;
+        held.iter().try_for_each(|(name, bytes)| write!(f, ",{name}={bytes}"))
     }
 }
 
@@ -126,20 +153,24 @@ impl FromStr for Sections {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const BAD: &str = "neither \"needed\" nor \"always\"";
         match text.split_once(':') {
-            None if text == "always" => Ok(Self::Always),
-            None if text == "needed" => Ok(Self::default()),
-            Some(("needed", known)) => {
-                let one = |part: &str| {
-                    let (name, bytes) = part.rsplit_once('=')?;
-                    Some((name.to_owned(), bytes.parse().ok()?))
-                };
-                known.split(',').map(one).collect::<Option<_>>().map(Self::Needed).ok_or(BAD)
-            }
-            _ => Err(BAD),
+            None if text == "always" => Some(Self::Always),
+            None if text == "needed" => Some(Self::default()),
+            Some(("needed", known)) => parse_known(known).map(Self::Needed),
+            _ => None,
         }
+        .ok_or("neither \"needed\" nor \"always\"")
     }
+}
+
+fn parse_known(text: &str) -> Option<Known> {
+    let mut parts = text.split(',');
+    let paged = Some(parts.next()?.parse().ok()?);
+    let one = |part: &str| {
+        let (name, bytes) = part.rsplit_once('=')?;
+        Some((name.to_owned(), bytes.parse().ok()?))
+    };
+    Some(Known { paged, held: parts.map(one).collect::<Option<_>>()? })
 }
 
 /// Names of the environment variables that carry [`Settings`].
@@ -406,7 +437,7 @@ mod tests {
             log_faults: Some(LogFaults { instructions: true, hints: true }),
             track: Track { when: When::Pressure, budget: 0.015 },
             offload: Offloading::Always,
-            sections: Sections::Needed(vec![("nodes".into(), 70_000), ("edges".into(), 0)]),
+            sections: "needed:77,nodes=70000,edges=0".parse().unwrap(),
         };
         let env = settings.to_env();
         let lookup =
@@ -416,14 +447,28 @@ mod tests {
 
     #[test]
     fn a_section_is_plain_if_it_is_known_to_fit() {
-        let known = "needed:nodes=1000000,edges=0".parse::<Sections>().unwrap();
-        assert_eq!(known.fits("nodes", 1_000_000, 0), Some(1_000_000));
-        assert_eq!(known.fits("nodes", 970_000, 5), Some(1_000_000), "in whole spans");
-        assert_eq!(known.fits("nodes", 960_000, 5), None, "an earlier run knows better");
-        assert_eq!(known.fits("edges", u64::MAX, 5), None, "it is to be found out again");
-        assert_eq!((known.fits("leaves", 5, 5), known.fits("leaves", 5, 0)), (Some(5), None));
-        assert_eq!("always".parse::<Sections>().unwrap().fits("nodes", u64::MAX, 5), None);
-        for bad in ["", "often", "needed:", "needed:nodes", "needed:nodes=x", "always:nodes=1"] {
+        let asked = |name: &'static str, capacity, holds| Asked {
+            name,
+            capacity,
+            together: 2_000_000,
+            holds,
+            paged: 0,
+            local: 3_000_000,
+        };
+        let known = "needed:1000000,nodes=1000000,edges=0".parse::<Sections>().unwrap();
+        assert_eq!(known.fits(&asked("nodes", 1_000_000, 0)), Some(1_000_000));
+        assert_eq!(known.fits(&asked("nodes", 970_000, 5)), Some(1_000_000), "in whole spans");
+        assert_eq!(known.fits(&asked("nodes", 960_000, 5)), None, "an earlier run knows better");
+        assert_eq!(known.fits(&asked("edges", u64::MAX, 5)), None, "it is to be found out again");
+        assert_eq!(known.fits(&asked("leaves", 5, 5)), Some(5));
+        assert_eq!(known.fits(&asked("leaves", 5, 0)), None);
+        let short = Asked { local: 2_999_999, ..asked("nodes", 1_000_000, 0) };
+        assert_eq!(known.fits(&short), None, "what is paged would have to make room");
+        let built = Asked { paged: 1_000_000, ..asked("nodes", 5, 5) };
+        assert_eq!(Sections::default().fits(&built), Some(5));
+        assert_eq!(Sections::default().fits(&asked("nodes", 5, 5)), None, "nothing is known");
+        assert_eq!("always".parse::<Sections>().unwrap().fits(&built), None);
+        for bad in ["", "often", "needed:", "needed:nodes=1", "needed:1,nodes", "always:1"] {
             assert!(bad.parse::<Sections>().is_err(), "{bad}");
         }
     }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use farside_pager::service::Service;
-use farside_pager::settings::Sections;
+use farside_pager::settings::{Asked, Sections};
 use farside_pager::stop::{stop, stop_because};
 use farside_sections::{
     AddError, Field, OpenError, PagerHost, Registry, RemotePtr, Section, SectionError, Shape,
@@ -137,28 +137,35 @@ pub unsafe extern "C" fn farside_section_open_(
     }
 }
 
-/// For compiled programs: whether a section that is to have so much local memory holds no more than that, and so can be
-/// plain memory. `holds` is what is known of it when the program is built, or 0.
-///
-/// # Safety
-/// The name is null or a string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn farside_section_fits_(
+/// `struct farside_rt_asked` of compiler/runtime/sections.c.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct AskedView {
     name: *const c_char,
     capacity: u64,
+    together: u64,
     holds: u64,
-) -> c_int {
+    paged: u64,
+}
+
+/// For compiled programs: whether a section holds no more than it has room for, and so can be plain memory.
+///
+/// # Safety
+/// `asked` leads to what it says; the name is null or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn farside_section_fits_(asked: *const AskedView) -> c_int {
     let (Some(service), Some(cached)) = (far::service(), CACHED.get()) else { return 0 };
-    // SAFETY: the caller's string; it may be far memory, and is read before the pager is entered.
-    let name = unsafe { Name::copy(name) };
-    let fits = str::from_utf8(name.bytes()).ok().and_then(|it| cached.fits(it, capacity, holds));
-    match fits {
-        Some(holds) => {
-            service.pager().counters().held.enter(name.bytes(), holds, true);
-            1
-        }
-        None => 0,
-    }
+    // SAFETY: the caller's; both may be far memory, and are read before the pager is entered.
+    let (asked, name) = unsafe { (*asked, Name::copy((*asked).name)) };
+    let counters = service.pager().counters();
+    let AskedView { capacity, together, holds, paged, .. } = asked;
+    let local = counters.limit_bytes.load(Relaxed);
+    let fits = str::from_utf8(name.bytes())
+        .ok()
+        .and_then(|name| cached.fits(&Asked { name, capacity, together, holds, paged, local }));
+    let Some(holds) = fits else { return 0 };
+    counters.held.enter(name.bytes(), holds, true);
+    1
 }
 
 /// Of the C interface: closes a section.

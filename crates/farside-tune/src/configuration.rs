@@ -12,6 +12,9 @@ use crate::candidates::Site;
 pub struct Configuration {
     /// The sections; none: all of it is paged.
     pub sections: Vec<Section>,
+    /// Most bytes that the program uses at once besides its sections; 0 if that is not known.
+    #[serde(default)]
+    pub paged: u64,
     /// Functions that run where their data is, if they take less time there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offload: Vec<String>,
@@ -104,6 +107,9 @@ impl Configuration {
             let names = self.offload.iter().map(|it| quoted(it));
             let _ = writeln!(text, "offload = [{}]", names.collect::<Vec<_>>().join(", "));
         }
+        if self.paged > 0 {
+            let _ = writeln!(text, "paged = {}", self.paged);
+        }
         if !self.tuned.is_empty() {
             text.push_str("tuned = [\n");
             for (local, misses) in &self.tuned {
@@ -194,12 +200,13 @@ mod tests {
         };
         let all = Configuration { sections: vec![section], ..Configuration::default() };
         let offload = vec!["f".to_owned(), "a::\"b\"".to_owned()];
-        let text = Configuration { tuned: vec![(10 << 20, 77)], offload, ..all }
+        let text = Configuration { tuned: vec![(10 << 20, 77)], offload, paged: 99, ..all }
             .to_toml("made for 10 MiB\nof local memory");
         assert!(text.starts_with("# made for 10 MiB\n# of local memory\n"), "{text}");
         let table: toml::Table = text.parse().expect(&text);
         assert_eq!(table["offload"][1].as_str(), Some("a::\"b\""));
         assert_eq!(table["tuned"][0]["misses"].as_integer(), Some(77));
+        assert_eq!(table["paged"].as_integer(), Some(99));
         let section = &table["section"]["nodes"];
         assert_eq!(section["capacity"].as_integer(), Some(65536));
         assert_eq!(section["holds"].as_integer(), Some(70_000));

@@ -58,6 +58,8 @@ struct SectionFile {
   /// Whether several threads use sections: -1 if the file does not say.
   int threads = -1;
   std::vector<SectionSpec> sections;
+  /// Most bytes that the program uses at once besides its sections, if that is known.
+  uint64_t paged = 0;
   /// By bytes of local memory, the least first, how many lines a second the program waited for when its sections were found.
   std::vector<std::pair<uint64_t, uint64_t>> tuned;
   std::vector<OffloadName> offload;

@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use farside_pager::settings::Known;
 use serde::{Deserialize, Serialize};
 
 use super::report::SectionHeld;
@@ -40,6 +41,13 @@ pub struct Remembered {
 }
 
 impl Remembered {
+    /// What the next run is told.
+    pub fn known(&self) -> Known {
+        let held: u64 = self.sections.iter().map(|(_, bytes)| bytes).sum();
+        let paged = (self.peak > 0).then(|| self.peak.saturating_sub(held));
+        Known { paged, held: self.sections.clone() }
+    }
+
     /// What to remember of a run, before which this was remembered. Of sections that were plain memory nothing was seen: if
     /// the program has grown, they may have.
     pub fn next(&self, peak: u64, sections: &[SectionHeld]) -> Self {
@@ -137,6 +145,9 @@ mod tests {
         let first = Remembered::default().next(100 << 20, &all);
         let known = |edges| vec![("nodes".to_owned(), 5 << 20), ("edges".to_owned(), edges)];
         assert_eq!(first, Remembered { peak: 100 << 20, sections: known(9) });
+        let paged = Some((95 << 20) - 9);
+        assert_eq!(first.known(), Known { paged, held: known(9) });
+        assert_eq!(Remembered::default().known(), Known::default());
         assert_eq!(first.next(113 << 20, &all).sections, known(9));
         let grown = first.next(115 << 20, &all);
         assert_eq!(grown, Remembered { peak: 115 << 20, sections: known(0) });

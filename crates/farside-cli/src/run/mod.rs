@@ -275,7 +275,7 @@ fn environment(
 ) -> Vec<(&'static str, OsString)> {
     let mut settings = options.settings(subject.limit.for_process());
     if let Sections::Needed(known) = &mut settings.sections {
-        known.clone_from(&before.sections);
+        *known = before.known();
     }
     let settings = settings.to_env().into_iter().map(|(name, value)| (name, value.into()));
     let preload = preload(library.as_os_str(), std::env::var_os("LD_PRELOAD"));

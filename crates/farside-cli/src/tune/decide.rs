@@ -98,7 +98,7 @@ pub fn first(
             let capacity = window.unwrap_or_else(|| whole(of(proposal.bytes).min(proposal.bytes)));
             section(candidates, proposal, line, ways, capacity)
         });
-    Configuration { sections: sections.collect(), ..Configuration::default() }
+    Configuration { sections: sections.collect(), paged: outside, ..Configuration::default() }
 }
 
 /// Whole steps, at least one.
