@@ -3,7 +3,7 @@
 mod support;
 
 use farside_policy::prefetch;
-use farside_policy::replacement::in_run;
+use farside_policy::replacement::{Adaptive, in_run};
 use support::fetching::{Counts, Fetching};
 
 /// Local memory, in pages.
@@ -158,6 +158,24 @@ fn counts(program: &Program, policy: &str, prefetcher: &str) -> Vec<Counts> {
         run.counts(phase.uses[1].iter().copied())
     });
     phases.collect()
+}
+
+/// Of a loop over more than fits most stays as soon as it is found out, however its pages come.
+#[test]
+fn a_loop_is_found_out_while_pages_are_fetched_ahead() {
+    for prefetcher in ["none", "readahead", "linux", "adaptive"] {
+        let fetches = prefetch::by_name(prefetcher, READAHEAD).expect("a listed prefetcher");
+        let mut run = Fetching::new(Adaptive::new(), fetches, CAPACITY);
+        let phase = a_loop("a loop", 10_000, 30);
+        run.counts(phase.uses[0].iter().copied());
+        assert_eq!(run.policy.in_force(), "bimodal", "{prefetcher}");
+        let adaptive = run.counts(phase.uses[1].iter().copied()).cost();
+        let alone = alone(phase);
+        let [usual, bimodal] =
+            ["second-chance", "bimodal"].map(|policy| counts(&alone, policy, prefetcher)[0].cost());
+        assert!(adaptive < bimodal * 14 / 10, "{prefetcher}: {adaptive} beside {bimodal}");
+        assert!(adaptive * 2 < usual, "{prefetcher}: {adaptive} beside {usual}");
+    }
 }
 
 /// Holds what comes with one prefetcher against the table.

@@ -222,3 +222,21 @@ fn a_loop_in_an_order_by_chance_is_found_out() {
     let misses = run.misses(order.iter().copied());
     assert!(misses < 4500, "{misses}");
 }
+
+#[test]
+fn golden_traces_miss_hardly_more_by_adaptive_than_by_second_chance() {
+    let test = "golden_traces_miss_hardly_more_by_adaptive_than_by_second_chance";
+    let Some(golden) = golden(test) else { return };
+    let mut traces = Traces::new(&golden);
+    let mut checked = 0;
+    for row in rows(farside_golden::rows(include_str!("in_run_misses.tsv"))) {
+        let Some(trace) = traces.get(&row.trace).filter(|_| row.policy == "adaptive") else {
+            continue;
+        };
+        let usual = Run::new(SecondChance::new(), row.pages).misses(trace.iter().map(|it| it.0));
+        let (name, pages, misses) = (&row.trace, row.pages, row.misses);
+        assert!(misses <= usual * 103 / 100, "{name} {pages}: {misses} beside {usual}");
+        checked += 1;
+    }
+    assert!(checked > 0, "no row has its trace");
+}

@@ -46,6 +46,11 @@ const ROOM: usize = 8;
 ///
 /// In small memory it is second chance.
 ///
+/// There are two for a reason. LIRS as a third is better than both beside scans, and fewer pages come on average; but it
+/// keeps less of a loop than bimodal does, and samples of a few blocks tell it from the others so slowly that in some phases
+/// of programs the wrong one stays in force, and up to 1.3 times as much comes. And what `region` decides comes from the uses
+/// of a sample of pages, which have to be tracked, at a cost that a program would bear where neither is of use.
+///
 /// When the other one takes over, pages pass to it little by little, in the order in which the first one would have given
 /// them up, and that one goes on to choose what leaves until it has none.
 pub struct Adaptive {
