@@ -69,8 +69,13 @@ class Statements(Expressions):
         return lines + ["}"]
 
     def choose(self, scope):
-        lines = [f"switch ({self.unforeseen(scope)} % 5) {{"]
-        for case in self.random.sample(range(5), 3):
+        value, cases = f"{self.unforeseen(scope)} % 5", list(range(5))
+        # Some are told apart by their upper halves only.
+        if self.random.random() < 0.5:
+            value += f" + ({self.unforeseen(scope)} % 2 << 32)"
+            cases += [case + (1 << 32) for case in cases]
+        lines = [f"switch ({value}) {{"]
+        for case in self.random.sample(cases, 3):
             lines += [f"case {case}: {{"] + indented(self.block(scope.inner(inLoop=False, back="break;"), 1)) + ["}"]
             if self.random.random() < 0.6:
                 lines += ["  break;"]
