@@ -38,7 +38,7 @@ constexpr llvm::StringLiteral steps[] = {
     // Operations become loops.
     "func.func(linalg-generalize-named-ops), farside-order-loops, func.func(convert-linalg-to-loops), "
     "func.func(scf-forall-to-for), fold-memref-alias-ops, canonicalize, cse, func.func(convert-vector-to-scf), "
-    "lower-affine, convert-scf-to-cf",
+    "lower-affine, farside-loops-to-blocks",
     // And all of it that of LLVM.
     "expand-strided-metadata, lower-affine, arith-expand, convert-math-to-llvm, convert-math-to-libm, "
     "convert-vector-to-llvm, finalize-memref-to-llvm, convert-arith-to-llvm, convert-index-to-llvm, convert-cf-to-llvm, "

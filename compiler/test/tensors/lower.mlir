@@ -88,3 +88,20 @@ func.func @outside(%x: tensor<4xf32>) -> f32 {
   %root = func.call @within(%x) : (tensor<4xf32>) -> f32
   return %root : f32
 }
+
+// What is switched on is compared as a whole.
+// CHECK-LABEL: llvm.func @chosen(
+// CHECK: llvm.switch %{{.*}} : i64, ^{{.*}} [
+// CHECK-NEXT: 4294967298: ^
+func.func @chosen(%of: memref<4xf32>, %at: index) {
+  scf.index_switch %at
+  case 4294967298 {
+    %one = arith.constant 1.0 : f32
+    %first = arith.constant 0 : index
+    memref.store %one, %of[%first] : memref<4xf32>
+    scf.yield
+  }
+  default {
+  }
+  return
+}

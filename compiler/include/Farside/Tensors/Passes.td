@@ -42,6 +42,14 @@ def OrderLoops : Pass<"farside-order-loops", "mlir::ModuleOp"> {
   let statistics = [Statistic<"reordered", "operations-reordered", "Operations whose loops are in another order now">];
 }
 
+def LoopsToBlocks : Pass<"farside-loops-to-blocks", "mlir::ModuleOp"> {
+  let summary = "Turn loops, conditions and switches into blocks and branches";
+  let description = [{
+    As convert-scf-to-cf, which compares only the lower 32 bits of what is switched on.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::cf::ControlFlowDialect"];
+}
+
 def FreeBuffers : Pass<"farside-free-buffers", "mlir::ModuleOp"> {
   let summary = "Free buffers when they are not needed any more";
   let description = [{
