@@ -251,8 +251,9 @@ fn run_help() -> String {
          program comes in, and the least likelihood in per cent\n\n\
          Settings are taken from the options, else from the environment (FARSIDE_LOCAL, FARSIDE_FAR,\n\
          FARSIDE_COPIES, FARSIDE_SEAL, FARSIDE_INSECURE, FARSIDE_PSK, FARSIDE_TLS_CA,\n\
-         FARSIDE_TLS_CERT, FARSIDE_TLS_KEY, FARSIDE_PASSWORD, FARSIDE_READAHEAD, FARSIDE_REPLACEMENT, FARSIDE_PREFETCH, FARSIDE_TRACK, FARSIDE_EXACT_PREFETCH,\n\
-         FARSIDE_FRAMES, FARSIDE_STATS, FARSIDE_QUIET, FARSIDE_PROGRESS), else from the file named by\n\
+         FARSIDE_TLS_CERT, FARSIDE_TLS_KEY, FARSIDE_PASSWORD, FARSIDE_READAHEAD, FARSIDE_REPLACEMENT,\n\
+         FARSIDE_PREFETCH, FARSIDE_TRACK, FARSIDE_OFFLOAD, FARSIDE_SECTIONS_CACHED,\n\
+         FARSIDE_EXACT_PREFETCH, FARSIDE_RECLAIM, FARSIDE_FRAMES, FARSIDE_STATS, FARSIDE_QUIET, FARSIDE_PROGRESS), else from the file named by\n\
          --config or FARSIDE_CONFIG, whose keys are the names of the options.\n\n\
          Exit codes:\n  2    the command line or a setting makes no sense; nothing was started\n  \
          125  Farside itself failed\n  126  the program cannot be executed\n  \
