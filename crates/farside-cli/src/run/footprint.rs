@@ -141,9 +141,9 @@ mod tests {
 
     #[test]
     fn what_sections_held_is_remembered_until_the_program_has_grown() {
-        let all = [held("nodes", 5 << 20, false), held("a,b=", 1, false), held("edges", 9, true)];
+        let all = [held("edges", 9, true), held("a,b=", 1, false), held("nodes", 5 << 20, false)];
         let first = Remembered::default().next(100 << 20, &all);
-        let known = |edges| vec![("nodes".to_owned(), 5 << 20), ("edges".to_owned(), edges)];
+        let known = |edges| vec![("edges".to_owned(), edges), ("nodes".to_owned(), 5 << 20)];
         assert_eq!(first, Remembered { peak: 100 << 20, sections: known(9) });
         let paged = Some((95 << 20) - 9);
         assert_eq!(first.known(), Known { paged, held: known(9) });
