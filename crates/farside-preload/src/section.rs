@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
+use farside_pager::held::LONGEST_NAME;
 use farside_pager::service::Service;
 use farside_pager::settings::{Asked, Sections};
 use farside_pager::stop::{stop, stop_because};
@@ -31,9 +32,6 @@ pub struct Options {
     shared: c_int,
 }
 
-/// Longest part of a section's name that is shown.
-const LONGEST: usize = 40;
-
 /// Most fields of a record.
 const MOST_FIELDS: usize = 64;
 
@@ -57,14 +55,13 @@ pub fn open(sections: Sections) {
 /// Has what a section holds shown.
 fn show(service: &Service, name: &Name, id: u32) {
     let at = service.pager().counters().held.enter(name.bytes(), 0, false);
-    if let (Some(at), Ok(id)) = (at, usize::try_from(id)) {
-        SHOWN[id].store(at as u8 + 1, Relaxed);
-    }
+    // Another section may have had this number, and been closed.
+    SHOWN[id as usize].store(at.map_or(0, |at| at as u8 + 1), Relaxed);
 }
 
 /// A section's name, where looking at it fetches nothing.
 struct Name {
-    bytes: [u8; LONGEST],
+    bytes: [u8; LONGEST_NAME],
     len: usize,
 }
 
@@ -72,11 +69,11 @@ impl Name {
     /// # Safety
     /// `text` is null or a string.
     unsafe fn copy(text: *const c_char) -> Self {
-        let mut name = Self { bytes: [0; LONGEST], len: 0 };
+        let mut name = Self { bytes: [0; LONGEST_NAME], len: 0 };
         if !text.is_null() {
             // SAFETY: the caller's string.
             let text = unsafe { CStr::from_ptr(text) }.to_bytes();
-            name.len = text.len().min(LONGEST);
+            name.len = text.len().min(LONGEST_NAME);
             name.bytes[..name.len].copy_from_slice(&text[..name.len]);
         }
         name
