@@ -4,19 +4,10 @@ use farside_policy::prefetch::{FaultKind, PrefetchPlan, Prefetcher};
 use farside_policy::replacement::{Arrival, ReplacementPolicy, Slot};
 use farside_trace::PageId;
 
-use super::run::WATCH_BATCH;
+use super::run::{Place, WATCH_BATCH};
 
 /// Of one run of several pages in so many, one page is seen to be used.
 const SAMPLE_EVERY: u64 = 8;
-
-/// Where a page is.
-#[derive(Copy, Clone, Debug, PartialEq)]
-enum Place {
-    Untouched,
-    Far,
-    Mapped(Slot),
-    Watched(Slot),
-}
 
 /// What a page that is here was fetched for.
 #[derive(Copy, Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@ pub const WATCH_BATCH: usize = 32;
 
 /// Where a page is.
 #[derive(Copy, Clone, Debug, PartialEq)]
-enum Place {
+pub enum Place {
     Untouched,
     Far,
     Mapped(Slot),
