@@ -6,6 +6,7 @@
 
 mod advice;
 mod assign;
+pub mod cached;
 pub mod counters;
 pub mod curve;
 mod entry;

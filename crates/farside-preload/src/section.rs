@@ -5,9 +5,9 @@ use std::fmt::Display;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
+use farside_pager::cached::{Asked, Sections};
 use farside_pager::held::LONGEST_NAME;
 use farside_pager::service::Service;
-use farside_pager::settings::{Asked, Sections};
 use farside_pager::stop::{stop, stop_because};
 use farside_sections::{
     AddError, Field, OpenError, PagerHost, Registry, RemotePtr, Section, SectionError, Shape,

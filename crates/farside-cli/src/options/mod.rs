@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use farside_far::remote::MOST_NODES;
 use farside_far::{FarUrl, FileUrl, NodesUrl, RedisUrl};
-use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Offloading, Sections, Settings};
+use farside_pager::cached::Sections;
+use farside_pager::settings::{DEFAULT_READAHEAD, Limit, Offloading, Settings};
 use farside_pager::{LogFaults, Recording, Track};
 use farside_policy::prefetch::Choice;
 use farside_policy::replacement::{self, RegionsInRun};

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use farside_pager::settings::Known;
+use farside_pager::cached::Known;
 use serde::{Deserialize, Serialize};
 
 use super::report::SectionHeld;

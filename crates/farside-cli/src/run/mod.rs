@@ -27,7 +27,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use farside_far::FarUrl;
-use farside_pager::settings::{Sections, env};
+use farside_pager::cached::Sections;
+use farside_pager::settings::env;
 use farside_wire::transport::Files;
 
 pub(crate) use children::{Change, Launch, change_of};
