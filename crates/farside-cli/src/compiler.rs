@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 /// In a line of text: what to do if there is none.
 pub(crate) fn find(named: Option<&Path>, farside: &Path) -> Result<PathBuf, String> {
     match named {
-        Some(named) if named.is_file() => Ok(named.to_owned()),
+        // It is started from other directories.
+        Some(named) if named.is_file() => std::path::absolute(named)
+            .map_err(|error| format!("cannot tell where {} is: {error}", named.display())),
         Some(named) => {
             Err(format!("there is no compiler {} (--farside-cc, FARSIDE_CC)", named.display()))
         }
@@ -29,4 +31,16 @@ fn beside(farside: &Path) -> Option<PathBuf> {
 pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_that_was_named_is_found_from_elsewhere_too() {
+        let found = find(Some(Path::new("Cargo.toml")), Path::new("farside"));
+        assert_eq!(found, Ok(std::env::current_dir().unwrap().join("Cargo.toml")));
+        assert!(find(Some(Path::new("no such file")), Path::new("farside")).is_err());
+    }
 }
