@@ -95,7 +95,7 @@ void Trip::planConversion() {
   });
   chooseOffloaded();
   if (keepsPlain)
-    versions.keep(plan.functions);
+    versions.keep(plan);
   forgetUntrue(module, plan, [this](const Function &function) { return versions.isKept(function); });
 }
 

@@ -57,17 +57,19 @@ struct Opening {
   GlobalVariable *section;
   Constant *options, *capacities;
   const SectionSpec *file;
+  unsigned number;
 };
 
 /// Other units of the program may have the same section.
-Opening define(Module &module, GlobalVariable &declared, Constant *plain, const SectionSpec &section, bool shared) {
+Opening define(Module &module, GlobalVariable &declared, Constant *plain, const SectionSpec &section, unsigned number,
+               bool shared) {
   auto *defined = new GlobalVariable(module, plain->getType(), false, GlobalValue::LinkOnceODRLinkage, plain);
   defined->takeName(&declared);
   defined->setVisibility(GlobalValue::HiddenVisibility);
   defined->setAlignment(Align(64));
   declared.replaceAllUsesWith(defined);
   declared.eraseFromParent();
-  return {defined, optionsOf(module, section, shared), capacitiesOf(module, section), &section};
+  return {defined, optionsOf(module, section, shared), capacitiesOf(module, section), &section, number};
 }
 
 /// Announces all sections, and opens them.
@@ -78,17 +80,18 @@ void open(Module &module, ArrayRef<Opening> all, uint64_t paged, Function *openi
   for (const Opening &each : all)
     builder.CreateCall(module.getOrInsertFunction(announceSection, announcing),
                        {each.options, each.capacities, builder.getInt64(each.file->capacities.size())});
-  Value *isAnyRemote = builder.getInt8(0);
+  Value *remote = builder.getInt64(0);
   auto *type = FunctionType::get(builder.getInt8Ty(), {pointer, pointer, pointer, number, number, number}, false);
   for (const Opening &each : all) {
     Value *isRemote = builder.CreateCall(module.getOrInsertFunction(openSection, type),
                                          {each.section, each.options, each.capacities,
                                           builder.getInt64(each.file->capacities.size()),
                                           builder.getInt64(each.file->holds), builder.getInt64(paged)});
-    isAnyRemote = builder.CreateOr(isAnyRemote, isRemote);
+    remote = builder.CreateOr(remote, builder.CreateSelect(builder.CreateICmpNE(isRemote, builder.getInt8(0)),
+                                                           builder.getInt64(bitOf(each.number)), builder.getInt64(0)));
   }
-  if (GlobalVariable *flag = module.getNamedGlobal(anyRemote))
-    builder.CreateStore(isAnyRemote, flag);
+  if (GlobalVariable *flags = module.getNamedGlobal(areRemote))
+    builder.CreateStore(remote, flags);
 }
 
 /// Sections are opened before the program starts, and are what they are from then on: what is looked up in them does not
@@ -181,7 +184,7 @@ std::string addSupport(Module &module, const SectionFile &file, function_ref<boo
   SmallVector<Opening> all;
   for (auto [number, section] : enumerate(file.sections))
     if (auto *declared = module.getNamedGlobal((sectionPrefix + section.name).str()))
-      all.push_back(define(module, *declared, plain, section, isShared(number)));
+      all.push_back(define(module, *declared, plain, section, number, isShared(number)));
   open(module, all, file.paged, opening);
   keeping->eraseFromParent();
   for (GlobalVariable *each : keepingFunctions)

@@ -1,5 +1,6 @@
 #include "Farside/Remote/Versions.h"
 
+#include "Farside/Remote/Plan.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
@@ -35,17 +36,6 @@ void callOwn(Function &function, const MapVector<Function *, Function *> &own) {
         call->setCalledFunction(version->second);
 }
 
-/// What others call leads to the choice from now on. Converted functions call each other without one.
-void callChoice(Function &converted, Function &choice, const MapVector<Function *, Function *> &own) {
-  converted.replaceUsesWithIf(&choice, [&](Use &use) {
-    auto *instruction = dyn_cast<Instruction>(use.getUser());
-    if (instruction && instruction->getFunction() == &choice)
-      return false;
-    auto *call = dyn_cast_or_null<CallBase>(instruction);
-    return !call || !call->isCallee(&use) || !own.contains(call->getFunction());
-  });
-}
-
 void jump(IRBuilder<> &builder, Function &from, Function &to) {
   SmallVector<Value *> arguments;
   for (Argument &argument : from.args())
@@ -69,9 +59,12 @@ StringRef nameForOthers(const Function &function) {
   return name;
 }
 
-void Versions::keep(const SmallPtrSetImpl<const Function *> &functions) {
+uint64_t bitOf(unsigned section) { return uint64_t(1) << std::min(section, 63u); }
+
+void Versions::keep(const Plan &plan) {
+  findUsed(plan);
   for (Function &function : module) {
-    if (!functions.contains(&function) || !canHaveTwo(function))
+    if (!plan.functions.contains(&function) || !canHaveTwo(function))
       continue;
     kept.insert({&function, nullptr});
   }
@@ -80,6 +73,29 @@ void Versions::keep(const SmallPtrSetImpl<const Function *> &functions) {
     plain = CloneFunction(function, map);
     makeInternal(*plain, function->getName() + plainSuffix);
     copies.insert(plain);
+  }
+}
+
+void Versions::findUsed(const Plan &plan) {
+  used.clear();
+  for (const auto &[instruction, access] : plan.accesses)
+    for (std::optional<unsigned> section : {access.section, access.from})
+      if (section)
+        used[instruction->getFunction()] |= bitOf(*section);
+  // Calls through pointers, and by functions that are not converted, come to a choice.
+  SmallVector<std::pair<const Function *, const Function *>> calls;
+  for (const Function *caller : plan.functions)
+    for (const Instruction &instruction : instructions(*caller))
+      if (const auto *call = dyn_cast<CallBase>(&instruction))
+        if (const Function *callee = call->getCalledFunction(); callee && plan.functions.contains(callee))
+          calls.push_back({caller, callee});
+  for (bool changes = true; changes;) {
+    changes = false;
+    for (auto [caller, callee] : calls) {
+      uint64_t all = used.lookup(caller) | used.lookup(callee);
+      changes |= all != used.lookup(caller);
+      used[caller] = all;
+    }
   }
 }
 
@@ -98,18 +114,31 @@ void Versions::choose(ArrayRef<Function *> converted) {
       kept.erase(version);
     }
   if (!chosen.empty()) {
-    Type *byte = Type::getInt8Ty(module.getContext());
-    auto *flag = new GlobalVariable(module, byte, false, GlobalValue::InternalLinkage, ConstantInt::get(byte, 0),
-                                    anyRemote);
+    Type *number = Type::getInt64Ty(module.getContext());
+    auto *flags = new GlobalVariable(module, number, false, GlobalValue::InternalLinkage, ConstantInt::get(number, 0),
+                                     areRemote);
     for (auto [function, plain] : chosen)
       callOwn(*plain, chosen);
     for (auto [function, plain] : chosen)
-      callChoice(*function, put(*function, *plain, *flag), chosen);
+      callChoice(*function, put(*function, *plain, *flags), chosen);
   }
   forget();
 }
 
-Function &Versions::put(Function &converted, Function &plain, Value &flag) {
+void Versions::callChoice(Function &converted, Function &choice, const MapVector<Function *, Function *> &chosen) {
+  converted.replaceUsesWithIf(&choice, [&](Use &use) {
+    auto *instruction = dyn_cast<Instruction>(use.getUser());
+    if (instruction && instruction->getFunction() == &choice)
+      return false;
+    auto *call = dyn_cast_or_null<CallBase>(instruction);
+    if (!call || !call->isCallee(&use))
+      return true;
+    const Function *caller = call->getFunction();
+    return !chosen.contains(const_cast<Function *>(caller)) || used.lookup(caller) != used.lookup(&converted);
+  });
+}
+
+Function &Versions::put(Function &converted, Function &plain, Value &flags) {
   auto *choice = Function::Create(converted.getFunctionType(), converted.getLinkage(), converted.getAddressSpace(), "",
                                   &module);
   choice->copyAttributesFrom(&converted);
@@ -121,7 +150,8 @@ Function &Versions::put(Function &converted, Function &plain, Value &flag) {
   auto *start = BasicBlock::Create(context, "", choice), *here = BasicBlock::Create(context, "", choice),
        *far = BasicBlock::Create(context, "", choice);
   IRBuilder<> builder(start);
-  Value *isRemote = builder.CreateICmpNE(builder.CreateLoad(builder.getInt8Ty(), &flag), builder.getInt8(0));
+  Value *remote = builder.CreateAnd(builder.CreateLoad(builder.getInt64Ty(), &flags), used.lookup(&converted));
+  Value *isRemote = builder.CreateICmpNE(remote, builder.getInt64(0));
   builder.CreateCondBr(isRemote, far, here);
   builder.SetInsertPoint(here);
   jump(builder, *choice, plain);

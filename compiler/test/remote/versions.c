@@ -8,6 +8,23 @@
 // NAMES-DAG: {{ T main$}}
 // NAMES-DAG: {{ t give_up.plain$}}
 // NAMES-DAG: {{ t give_up.remote$}}
+// Which one is chosen by the sections that a function uses and what it calls: words are the first, trees the second.
+// RUN: farside-cc -O1 -fno-inline -fsections=%S/Inputs/versions.toml -S -emit-llvm %s -o - | FileCheck %s --check-prefix=USED
+// USED-LABEL: define internal {{.*}}@main.remote(
+// USED: call fastcc ptr @make_words(
+// USED: call fastcc ptr @make_tree(
+// USED-LABEL: define internal {{.*}}@give_up.remote(
+// USED: call fastcc void @give_up.remote(
+// USED-LABEL: define internal {{.*}}@main.plain(
+// USED: call fastcc ptr @make_words.plain(
+// USED-LABEL: define {{.*}}@main(
+// USED: and i64 %{{.*}}, 3
+// USED-LABEL: define {{.*}}@make_words(
+// USED: and i64 %{{.*}}, 1
+// USED: musttail call fastcc {{.*}}@make_words.plain(
+// USED: musttail call fastcc {{.*}}@make_words.remote(
+// USED-LABEL: define {{.*}}@give_up(
+// USED: and i64 %{{.*}}, 2
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #define FARSIDE_REMOTE_VERSIONS_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringRef.h"
@@ -14,21 +15,27 @@ class Value;
 
 namespace farside {
 
-/// The variable of a converted module that says whether any of its sections is more than plain memory. addSupport() sees to
-/// it that it does.
-constexpr llvm::StringLiteral anyRemote = "farside.remote";
+struct Plan;
+
+/// The variable of a converted module that says which of its sections are more than plain memory, a bit for each.
+/// addSupport() sees to it that it does.
+constexpr llvm::StringLiteral areRemote = "farside.remote";
+
+/// The bit of a section there, by its number. The last ones share one.
+uint64_t bitOf(unsigned section);
 
 /// The name that a function has for others, whether it is converted or not.
 llvm::StringRef nameForOthers(const llvm::Function &function);
 
-/// Functions in two versions: as they are converted, and as they were. As long as none of a module's sections is open, all
-/// pointers are plain, and the second one is all that is needed: without Farside, and where everything is local anyhow.
+/// Functions in two versions: as they are converted, and as they were. As long as none of the sections is open that a function
+/// and what it calls use, all its pointers are plain, and the second one is all that is needed: without Farside, and where what
+/// it works on is local anyhow.
 class Versions {
 public:
   explicit Versions(llvm::Module &module) : module(module) {}
 
   /// Keeps what functions are before anything of them is changed, as far as that can be.
-  void keep(const llvm::SmallPtrSetImpl<const llvm::Function *> &functions);
+  void keep(const Plan &plan);
 
   /// Whether a function is what was kept of another one.
   bool isKept(const llvm::Function &function) const { return copies.contains(&function); }
@@ -40,13 +47,23 @@ public:
   void choose(llvm::ArrayRef<llvm::Function *> converted);
 
 private:
+  /// Looks which sections functions use, and those that they call.
+  void findUsed(const Plan &plan);
+
   /// Makes the choice, which has the name of what it chooses from.
-  llvm::Function &put(llvm::Function &converted, llvm::Function &plain, llvm::Value &flag);
+  llvm::Function &put(llvm::Function &converted, llvm::Function &plain, llvm::Value &flags);
+
+  /// What others call leads to the choice from now on. Converted functions call each other without one, unless there are
+  /// sections that the caller uses and what it calls does not.
+  void callChoice(llvm::Function &converted, llvm::Function &choice,
+                  const llvm::MapVector<llvm::Function *, llvm::Function *> &chosen);
 
   llvm::Module &module;
   /// Nothing calls those that were kept before the choice is made.
   llvm::MapVector<llvm::Function *, llvm::Function *> kept;
   llvm::SmallPtrSet<const llvm::Function *, 16> copies;
+  /// The bits of sections.
+  llvm::DenseMap<const llvm::Function *, uint64_t> used;
 };
 
 } // namespace farside
