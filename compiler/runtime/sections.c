@@ -463,6 +463,19 @@ CALL void farside_rt_let_go(const struct farside_section *section, const void *a
 }
 
 /*
+ * A loop has gone on from `pointer` by `turns` turns, of `all` that it makes. The line that it has left is one that others
+ * take the place of first, if all of them are more than the section has room for: else it is still here when it is used again.
+ */
+CALL void farside_rt_done(const struct farside_section *section, const void *pointer, int64_t stride, uint64_t turns,
+                          uint64_t all) {
+    const uint64_t at = number(pointer), next = at + (uint64_t)stride * turns, line = (uint64_t)1 << section->shift;
+    const uint64_t lines = all / (line / (uint64_t)(stride < 0 ? -stride : stride));
+    if (at >> FARSIDE_ID_SHIFT_ && (at ^ next) & ~(line - 1) &&
+        lines > (uint64_t)section->sets * section->ways)
+        farside_section_do_(at, 1, FARSIDE_DO_DONE_);
+}
+
+/*
  * Sends for what a loop comes to: it is at `pointer`, and has `turns` turns to go. At its start so many lines are sent
  * for, and then one with each that it comes to. It may go on in a line where it was before.
  */

@@ -122,6 +122,7 @@ struct farside_field {
 #define FARSIDE_DO_FLUSH_ 2
 #define FARSIDE_DO_SOON_ 3
 #define FARSIDE_DO_WANT_ 4
+#define FARSIDE_DO_DONE_ 5
 
 #ifdef __cplusplus
 extern "C" {

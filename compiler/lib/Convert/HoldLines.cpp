@@ -1,4 +1,5 @@
 #include "Bytes.h"
+#include "LastUse.h"
 #include "Strides.h"
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
@@ -69,25 +70,12 @@ public:
   }
 
 private:
-  static bool touchesNothing(LLVM::MemoryEffectsAttr effects) {
-    return effects && effects.getOther() == LLVM::ModRefInfo::NoModRef &&
-           effects.getArgMem() == LLVM::ModRefInfo::NoModRef && effects.getInaccessibleMem() == LLVM::ModRefInfo::NoModRef;
-  }
-
-  /// Whether a call does no more than set `errno`, as functions of the mathematical library do.
-  bool isHarmless(LLVM::CallOp call) {
-    if (call.getCallee() == debugMarker || touchesNothing(call.getMemoryEffectsAttr()))
-      return true;
-    auto callee = call.getCallee() ? tables.lookup<LLVM::LLVMFuncOp>(*call.getCallee()) : LLVM::LLVMFuncOp();
-    return callee && touchesNothing(callee.getMemoryEffectsAttr());
-  }
-
   /// Whether the body does nothing that lines cannot be held over: it may have no loops, and calls may free.
   bool isHarmless() {
     WalkResult result = loop.getBody()->walk([&](Operation *op) {
       if (isa<scf::ForOp, scf::WhileOp>(op))
         return WalkResult::interrupt();
-      if (auto call = dyn_cast<LLVM::CallOp>(op); call && isHarmless(call))
+      if (auto call = dyn_cast<LLVM::CallOp>(op); call && touchesNothing(call, tables))
         return WalkResult::advance();
       bool isKnown = isa<rmem::LoadOp, rmem::StoreOp, LLVM::LoadOp, LLVM::StoreOp, scf::IfOp, scf::YieldOp>(op);
       return isKnown || isMemoryEffectFree(op) ? WalkResult::advance() : WalkResult::interrupt();
@@ -152,6 +140,8 @@ private:
     Value isFirst;
     /// Whether it comes to a row for the first time.
     Value isNew;
+    /// The loop that goes from row to row, if a row is come to only once.
+    scf::ForOp outer;
   };
 
   /// Of a loop around this one, in the next turn of which it goes on where it ends now. Loops between them come to the
@@ -184,7 +174,8 @@ private:
       Value next = arith::AddIOp::create(builder, location, outer.getInductionVar(), number(1));
       Value rows = arith::SubIOp::create(builder, location, outer.getUpperBound(), next);
       return Rows{arith::MulIOp::create(builder, location, rows, loop.getUpperBound()),
-                  arith::AndIOp::create(builder, location, isStart, isFirst), isNew};
+                  arith::AndIOp::create(builder, location, isStart, isFirst), isNew,
+                  between.empty() ? outer : scf::ForOp()};
     }
     return std::nullopt;
   }
@@ -193,13 +184,27 @@ private:
     return tables.lookup<rmem::SectionOp>(stream.section.getAttr()).getCapacity();
   }
 
+  /// How many turns it takes, in all, to go through what a stream goes through, if nothing comes back to it meanwhile: those
+  /// of the loop, or of one around it that goes on where this one ends. No value if something may.
+  Value turnsUntilDone(const Stream &stream, std::optional<Rows> rows) {
+    auto isOne = [&](Operation *op) {
+      return llvm::any_of(stream.accesses, [&](const Stream::Access &access) { return access.op == op; });
+    };
+    // Of one slot there is no choice.
+    if (tables.lookup<rmem::SectionOp>(stream.section.getAttr()).getWays() == 1 ||
+        !isOnlyUse(loop, stream.section, tables, isOne))
+      return {};
+    if (!rows || !rows->outer || !isOnlyUse(rows->outer, stream.section, tables, isOne))
+      return loop.getUpperBound();
+    return arith::MulIOp::create(builder, location, rows->outer.getUpperBound(), loop.getUpperBound());
+  }
+
   /// Sends for lines that come after `pointer`, which has `rest` turns to go.
-  void sendAhead(const Stream &stream, Value pointer, Value rest, Value isStart) {
+  void sendAhead(const Stream &stream, const std::optional<Rows> &rows, Value pointer, Value rest, Value isStart) {
     auto ahead = [&](Value turns, Value start) {
       rmem::AheadOp::create(builder, stream.location(), stream.section.getValue(), pointer, turns, start, stream.size(),
                             stream.stride);
     };
-    std::optional<Rows> rows = rowsBehind(stream, isStart);
     if (!rows)
       return ahead(rest, isStart);
     auto when = scf::IfOp::create(builder, location, TypeRange(), rows->isNew, /*addThenBlock=*/true,
@@ -237,14 +242,16 @@ private:
     Value rest = arith::SubIOp::create(builder, location, loop.getUpperBound(), at);
     Value start = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, at, number(0));
     Value turns = rest;
-    SmallVector<Value> pointers, lines;
+    SmallVector<Value> pointers, lines, untilDone;
     for (const Stream &stream : streams) {
+      std::optional<Rows> rows = rowsBehind(stream, start);
+      untilDone.push_back(turnsUntilDone(stream, rows));
       pointers.push_back(moved(builder, location, copyFor(stream.base, at, copies), stream.low));
       Value last = rmem::TurnsOp::create(builder, location, builder.getI64Type(), stream.section.getValue(),
                                          pointers.back(), stream.size(), stream.stride);
       turns = arith::MinUIOp::create(builder, location, turns, last);
       if (tables.lookup<rmem::SectionOp>(stream.section.getAttr()).getAhead())
-        sendAhead(stream, pointers.back(), rest, start);
+        sendAhead(stream, rows, pointers.back(), rest, start);
     }
     Value held = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
     for (auto [stream, pointer] : llvm::zip(streams, pointers)) {
@@ -261,6 +268,9 @@ private:
     for (auto [stream, line] : llvm::zip(streams, lines))
       rmem::LetGoOp::create(builder, location, stream.section.getValue(), line);
     Value done = arith::SelectOp::create(builder, location, held, turns, number(1));
+    for (auto [stream, pointer, all] : llvm::zip(streams, pointers, untilDone))
+      if (all)
+        rmem::DoneOp::create(builder, stream.location(), stream.section.getValue(), pointer, done, all, stream.stride);
     SmallVector<Value> next{arith::AddIOp::create(builder, location, at, done)};
     llvm::append_range(next, either.getResults());
     scf::YieldOp::create(builder, location, next);

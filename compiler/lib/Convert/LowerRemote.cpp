@@ -43,7 +43,7 @@ public:
       location = op->getLoc();
       llvm::TypeSwitch<Operation *>(op)
           .Case<rmem::AllocOp, rmem::TryAllocOp, rmem::AllocZeroedOp, rmem::ReallocOp, rmem::ReleaseOp, rmem::LoadOp,
-                rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::WantOp,
+                rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::DoneOp, rmem::WantOp,
                 rmem::MissesOp, rmem::HereOp, rmem::AheadOp>([&](auto each) { lower(each); });
     }
   }
@@ -122,6 +122,11 @@ private:
   }
 
   void lower(rmem::LetGoOp op) { replace(op, "farside_rt_let_go", {address(op.getSectionAttr()), op.getAddress()}); }
+
+  void lower(rmem::DoneOp op) {
+    replace(op, "farside_rt_done",
+            {address(op.getSectionAttr()), op.getPointer(), number(op.getStride()), op.getTurns(), op.getAll()});
+  }
 
   void lower(rmem::WantOp op) {
     SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer()};

@@ -91,7 +91,7 @@ StringRef sourceName(const Function &function) {
 void Notes::look(mlir::ModuleOp program, const Numbers &numbers, const Plan &plan) {
   accesses.clear();
   DenseSet<unsigned> plain = numbersOf<mlir::LLVM::LoadOp, mlir::LLVM::StoreOp>(program);
-  DenseSet<unsigned> ahead = numbersOf<rmem::AheadOp>(program);
+  DenseSet<unsigned> ahead = numbersOf<rmem::AheadOp>(program), done = numbersOf<rmem::DoneOp>(program);
   // In the order of the program, so that the same source makes the same notes.
   for (unsigned number = 1; const Instruction *instruction = numbers.instruction(number); ++number) {
     auto found = plan.accesses.find(instruction);
@@ -99,7 +99,8 @@ void Notes::look(mlir::ModuleOp program, const Numbers &numbers, const Plan &pla
       continue;
     const Plan::Access &access = found->second;
     accesses.push_back({placeOf(*instruction), sourceName(*instruction->getFunction()).str(), kindOf(*instruction),
-                        access.sites, number, plain.contains(number), ahead.contains(number)});
+                        access.sites, number, plain.contains(number), ahead.contains(number),
+                        done.contains(number)});
   }
 }
 
@@ -125,6 +126,8 @@ void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, Arr
       object["held"] = true;
     if (access.ahead)
       object["ahead"] = true;
+    if (access.done)
+      object["done"] = true;
     if (access.shared)
       object["shared"] = true;
     all.push_back(std::move(object));

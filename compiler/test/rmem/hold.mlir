@@ -220,3 +220,71 @@ llvm.func @mathematical(%array: !llvm.ptr, %count: i64) {
   }
   llvm.return
 }
+
+// What a loop has come through may leave before others: of a section with more than one slot for a line, and if nothing else
+// comes to it. Where a loop around it goes on with the next row, it is the rows of both.
+// CHECK-LABEL: llvm.func @done
+// CHECK: scf.for
+// CHECK: scf.while
+// CHECK: %[[ALL:.*]] = arith.muli %c16_i64, %c1536_i64 : i64
+// CHECK: %[[LINE:.*]] = rmem.hold @nodes, %[[AT:.*]], %[[TURNS:.*]] size 8 stride 8
+// CHECK: rmem.let_go @nodes, %[[LINE]]
+// CHECK: %[[GONE:.*]] = arith.select %{{.*}}, %[[TURNS]],
+// CHECK: rmem.done @nodes, %[[AT]], %[[GONE]] of %[[ALL]] stride 8
+llvm.func @done(%array: !llvm.ptr, %value: i64) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %count = arith.constant 16 : i64
+  %length = arith.constant 1536 : i64
+  scf.for unsigned %row = %zero to %count step %one : i64 {
+    scf.for unsigned %i = %zero to %length step %one : i64 {
+      %before = llvm.mul %row, %length overflow<nsw, nuw> : i64
+      %index = llvm.add %before, %i overflow<nsw, nuw> : i64
+      %at = llvm.getelementptr inbounds|nuw %array[%index] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      rmem.store @nodes, %value, %at align 8 : i64
+    }
+  }
+  llvm.return
+}
+
+// A loop that lags behind itself, or one after another in the same row: they come back.
+// CHECK-LABEL: llvm.func @comes_back
+// CHECK: rmem.hold @nodes
+// CHECK-NOT: rmem.done
+// CHECK-LABEL: llvm.func @twice
+// CHECK: rmem.hold @nodes
+// CHECK: rmem.done @nodes, %{{.*}}, %{{.*}} of %[[LENGTH:.*]] stride 8
+// CHECK: rmem.hold @nodes
+// CHECK: rmem.done @nodes, %{{.*}}, %{{.*}} of %[[LENGTH]] stride 8
+llvm.func @comes_back(%array: !llvm.ptr, %other: !llvm.ptr, %count: i64) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  scf.for unsigned %i = %zero to %count step %one : i64 {
+    %at = llvm.getelementptr inbounds|nuw %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    %value = rmem.load @nodes, %at align 8 : i64
+    %to = llvm.getelementptr inbounds|nuw %other[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    rmem.store @nodes, %value, %to align 8 : i64
+  }
+  llvm.return
+}
+llvm.func @twice(%array: !llvm.ptr, %value: i64) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %count = arith.constant 16 : i64
+  %length = arith.constant 1536 : i64
+  scf.for unsigned %row = %zero to %count step %one : i64 {
+    scf.for unsigned %i = %zero to %length step %one : i64 {
+      %before = llvm.mul %row, %length overflow<nsw, nuw> : i64
+      %index = llvm.add %before, %i overflow<nsw, nuw> : i64
+      %at = llvm.getelementptr inbounds|nuw %array[%index] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      rmem.store @nodes, %value, %at align 8 : i64
+    }
+    scf.for unsigned %i = %zero to %length step %one : i64 {
+      %before = llvm.mul %row, %length overflow<nsw, nuw> : i64
+      %index = llvm.add %before, %i overflow<nsw, nuw> : i64
+      %at = llvm.getelementptr inbounds|nuw %array[%index] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      rmem.store @nodes, %value, %at align 8 : i64
+    }
+  }
+  llvm.return
+}

@@ -84,7 +84,7 @@ llvm.func @here(%at: !llvm.ptr) -> !llvm.ptr {
 }
 
 // CHECK-LABEL: llvm.func @soon
-llvm.func @soon(%at: !llvm.ptr) -> i1 {
+llvm.func @soon(%at: !llvm.ptr, %turns: i64) -> i1 {
   // CHECK: %[[MISSES:.*]] = llvm.call @farside_rt_misses(
   // CHECK: llvm.trunc %[[MISSES]] : i32 to i1
   %misses = rmem.misses @nodes
@@ -94,5 +94,8 @@ llvm.func @soon(%at: !llvm.ptr) -> i1 {
   rmem.want @wide, %at
   // CHECK: llvm.call @farside_rt_want_full(%{{.*}}, %arg0)
   rmem.want @anywhere, %at
+  // CHECK: %[[STRIDE:.*]] = llvm.mlir.constant(8 : i64)
+  // CHECK: llvm.call @farside_rt_done(%{{.*}}, %arg0, %[[STRIDE]], %arg1, %arg1)
+  rmem.done @wide, %at, %turns of %turns stride 8
   llvm.return %misses : i1
 }

@@ -40,6 +40,7 @@ const FETCH: c_int = 1;
 const FLUSH: c_int = 2;
 const SOON: c_int = 3;
 const WANT: c_int = 4;
+const DONE: c_int = 5;
 
 /// Which sections are caches.
 static CACHED: OnceLock<Sections> = OnceLock::new();
@@ -247,6 +248,7 @@ pub extern "C" fn farside_section_do_(pointer: u64, size: usize, what: c_int) {
             FLUSH => section.flush(ptr, size),
             SOON => section.evict_soon(ptr, size),
             WANT => section.want(ptr),
+            DONE => section.done_with(ptr, size),
             _ => Ok(()),
         };
         done.unwrap_or_else(|error| give_up(&error));

@@ -50,6 +50,16 @@ impl Section {
         Ok(())
     }
 
+    /// As [`evict_soon`](Self::evict_soon), but nothing is stored before a line leaves: that is done while what takes its
+    /// place is on its way (thesis 5.2).
+    ///
+    /// # Errors
+    /// As [`address`](Self::address).
+    pub fn done_with(&self, ptr: RemotePtr, len: u64) -> Result<(), SectionError> {
+        self.lines_of(ptr, len)?.for_each(|line| self.let_leave(line));
+        Ok(())
+    }
+
     /// Stores what was written of a line.
     pub(crate) fn flush_line(&self, line: u32) -> Result<Flushed, SectionError> {
         loop {

@@ -10,6 +10,9 @@ use crate::shape::Geometry;
 use crate::space::Space;
 use crate::transfer::{Reading, Writing};
 
+/// Of so many lines that leave because the program is done with them, one is of those that it was done with long ago.
+const OLD_TURN: u32 = 16;
+
 /// What only one thread at a time looks at. Nobody waits, or calls the far store, with the lock in hand.
 pub(crate) struct Inner {
     pub space: Space,
@@ -25,8 +28,10 @@ pub(crate) struct Inner {
     pub fresh: u32,
     /// Slots that are empty again.
     pub vacant: Vec<u32>,
-    /// Slots whose lines the program will not use soon.
+    /// Slots whose lines the program will not use soon, in the order in which it said so; only if lines may be anywhere.
     pub soon: VecDeque<u32>,
+    /// How often one of those that the program is done with was looked for.
+    pub done: u32,
     /// Lines in slots beside those of the structure.
     pub extra: FxHashMap<u32, u32>,
     /// How many of these slots there is local memory for, and its pages.
@@ -88,11 +93,31 @@ impl Inner {
             fresh: 0,
             vacant: Vec::new(),
             soon: VecDeque::new(),
+            done: 0,
             extra: FxHashMap::default(),
             extra_slots: 0,
             extra_pages: 0,
             turns: FxHashSet::default(),
             selection: None,
+        }
+    }
+
+    /// Whether, of the lines that the program is done with, one is to leave that it was done with long ago. It is mostly the
+    /// last one that does: of what is gone through again and again, and is too long for the section, a part is still here
+    /// then.
+    pub fn is_old_turn(&mut self) -> bool {
+        self.done = self.done.wrapping_add(1);
+        self.done.is_multiple_of(OLD_TURN)
+    }
+
+    /// The next slot whose line may be one that the program is done with; only if lines may be anywhere.
+    pub fn next_done(&mut self) -> Option<u32> {
+        if self.soon.is_empty() {
+            None
+        } else if self.is_old_turn() {
+            self.soon.pop_front()
+        } else {
+            self.soon.pop_back()
         }
     }
 

@@ -81,14 +81,12 @@ impl Section {
         if ways == 1 {
             return self.lines.claim(first).map(|state| (first, Some(state)));
         }
-        let done = |slot: &u32| self.lines.state(*slot) & SOON != 0;
-        if let Some(found) = slots.find_map(|slot| {
-            let state = done(&slot).then(|| self.lines.claim(slot))??;
-            Some((slot, Some(state)))
-        }) {
+        let set = (first / ways) as usize;
+        if slots.any(|slot| self.is_done_with(slot))
+            && let Some(found) = self.choose_done(inner, first, set)
+        {
             return Some(found);
         }
-        let set = (first / ways) as usize;
         for step in 0..2 * ways {
             let way = (u32::from(inner.hands[set]) + step) % ways;
             let slot = first + way;
@@ -105,6 +103,26 @@ impl Section {
         None
     }
 
+    /// Whether the program is done with the line in a slot.
+    fn is_done_with(&self, slot: u32) -> bool {
+        self.lines.state(slot) & SOON != 0
+    }
+
+    /// Of a set, a line that the program is done with. The first one is where the last line came that it was done with.
+    fn choose_done(&self, inner: &mut Inner, first: u32, set: usize) -> Option<(u32, Option<u16>)> {
+        let ways = self.geometry.ways;
+        let is_old_turn = inner.is_old_turn();
+        let from = if is_old_turn { u32::from(inner.hands[set]) } else { 0 };
+        (0..ways).map(|step| (from + step) % ways).find_map(|way| {
+            let slot = first + way;
+            let state = self.is_done_with(slot).then(|| self.lines.claim(slot))??;
+            if is_old_turn {
+                inner.hands[set] = ((way + 1) % ways) as u16;
+            }
+            Some((slot, Some(state)))
+        })
+    }
+
     /// Of all slots: as in a set, but two hands go round. What the first one passes is *inactive* until it is used; what
     /// still is when the second one comes leaves.
     fn choose_anywhere(&self, inner: &mut Inner) -> Option<(u32, Option<u16>)> {
@@ -118,8 +136,8 @@ impl Section {
             self.lines.set_state(inner.fresh - 1, BUSY);
             return Some((inner.fresh - 1, None));
         }
-        while let Some(slot) = inner.soon.pop_front() {
-            if self.lines.state(slot) & SOON != 0
+        while let Some(slot) = inner.next_done() {
+            if self.is_done_with(slot)
                 && let Some(state) = self.lines.claim(slot)
             {
                 return Some((slot, Some(state)));

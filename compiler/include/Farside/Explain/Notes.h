@@ -49,6 +49,8 @@ private:
     unsigned number;
     /// Whether a loop looks its line up for many turns at once, and whether lines are sent for before that.
     bool held = false, ahead = false;
+    /// Whether its lines may leave before others when the loop has come through them.
+    bool done = false;
     /// Whether it is spared its lookup by one of another access.
     bool shared = false;
   };

@@ -143,9 +143,13 @@ fn goes(text: &mut String, unit: &Unit, number: usize, site: &Site, lines: bool)
     let of = |is: fn(&Access) -> bool| unit.accesses_of(number).filter(|access| is(access)).count();
     let (all, held, ahead) = (of(is_access), of(|access| access.held), of(|access| access.ahead));
     let shared = of(|access| is_access(access) && !access.held && access.shared);
+    let done = match of(|access| access.done) {
+        0 => String::new(),
+        done => format!(", {done} let lines leave first"),
+    };
     let _ = writeln!(
         text,
-        "    {} converted: {} by lookup, {shared} shared, {held} held by loops, {ahead} sent for ahead",
+        "    {} converted: {} by lookup, {shared} shared, {held} held by loops, {ahead} sent for ahead{done}",
         accesses(all),
         all - held - shared
     );
@@ -175,13 +179,7 @@ fn order(place: &str) -> (&str, u64) {
 fn table(unit: &Unit, site: usize) -> Table {
     let mut rows = BTreeMap::<_, BTreeMap<Kind, usize>>::new();
     for access in unit.accesses_of(site) {
-        let how = match (access.kind, access.held, access.ahead) {
-            (Kind::Allocation | Kind::Free, ..) => "",
-            (_, false, _) if access.shared => "shared",
-            (_, false, _) => "by lookup",
-            (_, true, false) => "held",
-            (_, true, true) => "held, ahead",
-        };
+        let how = how(access);
         let row = (order(&access.place), &access.place, &access.function, how);
         *rows.entry(row).or_default().entry(access.kind).or_default() += 1;
     }
@@ -189,9 +187,23 @@ fn table(unit: &Unit, site: usize) -> Table {
     table.load_style(NOTHING);
     for ((_, place, function, how), kinds) in rows {
         let what: Vec<_> = kinds.into_iter().map(|(kind, count)| counted(kind, count)).collect();
-        table.add_row([&format!("    {place}"), function, &what.join(", "), how]);
+        table.add_row([&format!("    {place}"), function, &what.join(", "), &how]);
     }
     table
+}
+
+/// How the program comes to what an access uses.
+fn how(access: &Access) -> String {
+    match access.kind {
+        Kind::Allocation | Kind::Free => String::new(),
+        _ if access.held => {
+            let also = [(access.ahead, ", ahead"), (access.done, ", leaves first")];
+            also.iter()
+                .fold("held".to_owned(), |so_far, (is, what)| so_far + if *is { what } else { "" })
+        }
+        _ if access.shared => "shared".to_owned(),
+        _ => "by lookup".to_owned(),
+    }
 }
 
 fn counted(kind: Kind, count: usize) -> String {

@@ -113,6 +113,9 @@ pub struct Access {
     /// Whether its lines are sent for before the loop comes to them.
     #[serde(default, skip_serializing_if = "is_not")]
     pub ahead: bool,
+    /// Whether its lines may leave before others when the loop has come through them.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub done: bool,
     /// Whether one close to it looks their line up for both.
     #[serde(default, skip_serializing_if = "is_not")]
     pub shared: bool,

@@ -48,7 +48,10 @@ impl Program {
             6..=10 => self.pin_and(true),
             11..=12 => self.ask("fetch"),
             13 => self.ask("flush"),
-            14 => self.ask("evict soon"),
+            14 => {
+                let what = if self.random.below(2) == 0 { "evict soon" } else { "done" };
+                self.ask(what);
+            }
             15..=16 => self.look(),
             17 => self.unpin(),
             18 => self.allocate(),
@@ -135,6 +138,7 @@ impl Program {
         let done = match what {
             "fetch" => section.fetch(at, len),
             "flush" => section.flush(at, len),
+            "done" => section.done_with(at, len),
             _ => section.evict_soon(at, len),
         };
         self.expect(done);

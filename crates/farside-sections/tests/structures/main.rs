@@ -22,6 +22,7 @@ enum Deed {
     Fetch(u32),
     Flush(u32),
     Soon(u32),
+    Done(u32),
     Pin(u32),
     Unpin(u8),
 }
@@ -36,7 +37,8 @@ fn deed() -> impl Strategy<Value = Deed> {
         6 => (line.clone(), any::<u8>()).prop_map(|(line, byte)| Deed::Write(line, byte)),
         4 => line.clone().prop_map(Deed::Fetch),
         1 => line.clone().prop_map(Deed::Flush),
-        2 => line.clone().prop_map(Deed::Soon),
+        1 => line.clone().prop_map(Deed::Soon),
+        2 => line.clone().prop_map(Deed::Done),
         1 => line.prop_map(Deed::Pin),
         1 => any::<u8>().prop_map(Deed::Unpin),
     ]
@@ -121,6 +123,10 @@ impl Trial {
             Deed::Soon(line) => {
                 self.section.evict_soon(self.at(line), 1).expect("it goes");
                 self.model.flush(line);
+                self.model.let_leave(line);
+            }
+            Deed::Done(line) => {
+                self.section.done_with(self.at(line), 1).expect("it may go");
                 self.model.let_leave(line);
             }
             Deed::Pin(line) => {

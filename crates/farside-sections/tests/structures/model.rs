@@ -33,6 +33,8 @@ pub struct Model {
     /// Slots that were emptied, and were said to be done with, in this order; only if `full`.
     vacant: Vec<usize>,
     soon: Vec<usize>,
+    /// How often one of those that are done with was looked for: each sixteenth time it is an old one.
+    done: usize,
     /// Lines that were asked for ahead; whether they are put in place when others are asked for.
     asked: Vec<u32>,
     lands: bool,
@@ -49,6 +51,7 @@ impl Model {
             hands: vec![0; sets],
             vacant,
             soon: Vec::new(),
+            done: 0,
             asked: Vec::new(),
             lands,
             counted: Counted::default(),
@@ -181,10 +184,18 @@ impl Model {
         if self.ways == 1 {
             return free(&slots[0]).then_some(0);
         }
-        if let Some(slot) =
-            slots.iter().position(|held| free(held) && held.as_ref().is_some_and(|held| held.soon))
-        {
-            return Some(slot);
+        let soon = |held: &Option<Held>| held.as_ref().is_some_and(|held| held.soon);
+        if slots.iter().any(soon) {
+            self.done += 1;
+            let old = self.done.is_multiple_of(16);
+            let from = if old { self.hands[set] } else { 0 };
+            let mut order = (from..self.ways).chain(0..from);
+            if let Some(slot) = order.find(|slot| free(&slots[*slot]) && soon(&slots[*slot])) {
+                if old {
+                    self.hands[set] = (slot + 1) % self.ways;
+                }
+                return Some(slot);
+            }
         }
         for step in 0..2 * self.ways {
             let slot = (self.hands[set] + step) % self.ways;
@@ -208,7 +219,9 @@ impl Model {
         let slots = &mut self.sets[0];
         let free = |held: &Option<Held>| held.as_ref().is_some_and(|h| h.pins == 0 && !h.flies);
         while !self.soon.is_empty() {
-            let slot = self.soon.remove(0);
+            self.done += 1;
+            let at = if self.done.is_multiple_of(16) { 0 } else { self.soon.len() - 1 };
+            let slot = self.soon.remove(at);
             if free(&slots[slot]) && slots[slot].as_ref().is_some_and(|held| held.soon) {
                 return Some(slot);
             }

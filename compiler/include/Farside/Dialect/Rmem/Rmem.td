@@ -161,6 +161,17 @@ def Rmem_LetGoOp : Rmem_InSection<"let_go"> {
   let assemblyFormat = "$section `,` $address attr-dict";
 }
 
+def Rmem_DoneOp : Rmem_InSection<"done"> {
+  let summary = "A loop is through with what it has come to";
+  let description = [{
+    It has come from `pointer` on by `turns` turns of `stride` bytes, of `all` that it makes, and nothing comes back to that
+    before it ends. If it has left a line by that, and goes through more than the section has room for, the line leaves
+    before others.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer, I64:$turns, I64:$all, I64Attr:$stride);
+  let assemblyFormat = "$section `,` $pointer `,` $turns `of` $all `stride` $stride attr-dict";
+}
+
 def Rmem_WantOp : Rmem_InSection<"want"> {
   let summary = "Send for what will be used soon, if it is not here";
   let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer);
