@@ -43,7 +43,7 @@ public:
       location = op->getLoc();
       llvm::TypeSwitch<Operation *>(op)
           .Case<rmem::AllocOp, rmem::TryAllocOp, rmem::AllocZeroedOp, rmem::ReallocOp, rmem::ReleaseOp, rmem::LoadOp,
-                rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::DoneOp, rmem::WantOp,
+                rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::DoneOp, rmem::WantOp, rmem::FollowOp,
                 rmem::MissesOp, rmem::HereOp, rmem::AheadOp>([&](auto each) { lower(each); });
     }
   }
@@ -131,6 +131,12 @@ private:
   void lower(rmem::WantOp op) {
     SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer()};
     lookup("farside_rt_want_", op.getSectionAttr(), arguments, /*written=*/false, none);
+    rewriter.eraseOp(op);
+  }
+
+  void lower(rmem::FollowOp op) {
+    SmallVector<Value> arguments{address(op.getSectionAttr()), op.getAt()};
+    lookup("farside_rt_follow_", op.getSectionAttr(), arguments, /*written=*/false, none);
     rewriter.eraseOp(op);
   }
 

@@ -64,12 +64,22 @@ public:
   Stretch(Operation *first, const SymbolTable &tables, const DataLayout &layout)
       : first(first), tables(tables), layout(layout) {}
 
-  /// Takes as much as it can.
+  /// Takes as much as it can. What is sent for in it is sent for behind it, since a line may have to leave for that.
   void grow() {
-    for (Operation *op = first; op && ops.size() < longestStretch && take(op); op = op->getNextNode())
-      ops.push_back(op);
+    SmallVector<Operation *> sending;
+    for (Operation *op = first; op && ops.size() < longestStretch; op = op->getNextNode()) {
+      if (isa<rmem::FollowOp>(op))
+        sending.push_back(op);
+      else if (take(op))
+        ops.push_back(op);
+      else
+        break;
+    }
     while (!ops.empty() && !accesses.contains(ops.back()))
       ops.pop_back();
+    for (Operation *op : llvm::reverse(sending))
+      if (!ops.empty() && op->isBeforeInBlock(ops.back()))
+        op->moveAfter(ops.back());
   }
 
   bool isWorthwhile() const { return accesses.size() > groups.size(); }

@@ -94,6 +94,12 @@ llvm.func @soon(%at: !llvm.ptr, %turns: i64) -> i1 {
   rmem.want @wide, %at
   // CHECK: llvm.call @farside_rt_want_full(%{{.*}}, %arg0)
   rmem.want @anywhere, %at
+  // CHECK: llvm.call @farside_rt_follow_known(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %{{.*}})
+  rmem.follow @nodes, %at
+  // CHECK: llvm.call @farside_rt_follow_set(%{{.*}}, %arg0)
+  rmem.follow @wide, %at
+  // CHECK: llvm.call @farside_rt_follow_full(%{{.*}}, %arg0)
+  rmem.follow @anywhere, %at
   // CHECK: %[[STRIDE:.*]] = llvm.mlir.constant(8 : i64)
   // CHECK: llvm.call @farside_rt_done(%{{.*}}, %arg0, %[[STRIDE]], %arg1, %arg1)
   rmem.done @wide, %at, %turns of %turns stride 8

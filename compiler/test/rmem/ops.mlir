@@ -24,6 +24,8 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   rmem.move to %plain, from @nodes %block, %size
   // CHECK: rmem.fill @nodes, %[[BLOCK]], %arg1, %arg0
   rmem.fill @nodes, %block, %byte, %size
+  // CHECK: rmem.follow @nodes, %[[BLOCK]]
+  rmem.follow @nodes, %block
   // CHECK: rmem.done @nodes, %[[BLOCK]], %arg0 of %arg0 stride -8
   rmem.done @nodes, %block, %size of %size stride -8
   // CHECK: %[[REST:.*]] = rmem.release @nodes, %[[BLOCK]]

@@ -26,6 +26,16 @@ def HoldLines : Pass<"farside-hold-lines", "mlir::ModuleOp"> {
   let statistics = [Statistic<"held", "loops-held", "Loops that hold lines">];
 }
 
+def ChasePointers : Pass<"farside-chase-pointers", "mlir::ModuleOp"> {
+  let summary = "Send for the next node of what loops follow";
+  let description = [{
+    An `scf.while` that in each turn loads a pointer from the node that it is at, and goes on to that node, sends for it as
+    soon as it has come to this one, if there is something to do until it gets there.
+  }];
+  let dependentDialects = ["::farside::rmem::RmemDialect", "mlir::LLVM::LLVMDialect"];
+  let statistics = [Statistic<"chased", "loops-chased", "Loops that send for the next node">];
+}
+
 def ShareLookups : Pass<"farside-share-lookups", "mlir::ModuleOp"> {
   let summary = "Look a line up once for what is accessed close together";
   let description = [{

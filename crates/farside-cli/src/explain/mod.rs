@@ -194,16 +194,19 @@ fn table(unit: &Unit, site: usize) -> Table {
 
 /// How the program comes to what an access uses.
 fn how(access: &Access) -> String {
-    match access.kind {
-        Kind::Allocation | Kind::Free => String::new(),
-        _ if access.held => {
-            let also = [(access.ahead, ", ahead"), (access.done, ", leaves first")];
-            also.iter()
-                .fold("held".to_owned(), |so_far, (is, what)| so_far + if *is { what } else { "" })
-        }
+    let mut how = match access.kind {
+        Kind::Allocation | Kind::Free => return String::new(),
+        _ if access.held => "held".to_owned(),
         _ if access.shared => "shared".to_owned(),
         _ => "by lookup".to_owned(),
+    };
+    if access.ahead {
+        how += ", ahead";
     }
+    if access.done {
+        how += ", leaves first";
+    }
+    how
 }
 
 fn counted(kind: Kind, count: usize) -> String {

@@ -178,6 +178,16 @@ def Rmem_WantOp : Rmem_InSection<"want"> {
   let assemblyFormat = "$section `,` $pointer attr-dict";
 }
 
+def Rmem_FollowOp : Rmem_InSection<"follow"> {
+  let summary = "Send for what a pointer leads to that is stored in a section, and leads there";
+  let description = [{
+    Something close to the pointer has just been used. Nothing is fetched to know where it leads, and nothing is sent for if
+    lately nothing was missing, or if other threads use the section.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$at);
+  let assemblyFormat = "$section `,` $at attr-dict";
+}
+
 def Rmem_MissesOp : Rmem_InSection<"misses"> {
   let summary = "Whether it is worth sending for what will be used soon";
   let description = [{
