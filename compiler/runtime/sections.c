@@ -123,31 +123,40 @@ CALL void farside_rt_ran_here(struct farside_rt_offload *what, uint64_t began) {
 static void *number_at(uint64_t pointer) { return (void *)(uintptr_t)pointer; }
 static uint64_t number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
 
+#define MOST_ALIGN_ ((size_t)64 << 10)
+
 /*
- * A block that is longer than a line begins with one, so that its elements, if their size is a power of two, do not lie
- * across two.
+ * A block at a multiple of `align`, a power of two. One that is longer than a line begins with one, so that its elements,
+ * if their size is a power of two, do not lie across two.
  */
-static farside_ptr allocate(struct farside_section *section, size_t size) {
-    const size_t line = (size_t)1 << section->shift, most = (size_t)64 << 10;
-    return farside_section_alloc(section, size ? size : 1, size <= line ? 0 : line < most ? line : most);
+static farside_ptr allocate(struct farside_section *section, size_t size, size_t align) {
+    const size_t line = (size_t)1 << section->shift;
+    if (size > line && align < line) align = line < MOST_ALIGN_ ? line : MOST_ALIGN_;
+    return farside_section_alloc(section, size ? size : 1, align < 16 ? 16 : align);
 }
 
 /* Allocations. Where the section has no room, the program's memory does. */
 CALL void *farside_rt_malloc(struct farside_section *section, size_t size) {
-    farside_ptr block = section->id ? allocate(section, size) : 0;
+    farside_ptr block = section->id ? allocate(section, size, 0) : 0;
     return block ? number_at(block) : malloc(size);
 }
 
 /* The same for what knows itself what to do where there is no room: null. */
 CALL void *farside_rt_try_malloc(struct farside_section *section, size_t size) {
-    return section->id ? number_at(allocate(section, size)) : 0;
+    return section->id ? number_at(allocate(section, size, 0)) : 0;
+}
+
+/* And at a multiple of `align`: null also where that is no power of two, or too large. */
+CALL void *farside_rt_try_aligned(struct farside_section *section, size_t size, size_t align) {
+    if (!section->id || !align || (align & (align - 1)) || align > MOST_ALIGN_) return 0;
+    return number_at(allocate(section, size, align));
 }
 
 CALL void *farside_rt_calloc(struct farside_section *section, size_t count, size_t each) {
     size_t size;
     farside_ptr block;
     if (!section->id || __builtin_mul_overflow(count, each, &size)) return calloc(count, each);
-    block = allocate(section, size);
+    block = allocate(section, size, 0);
     if (!block) return calloc(count, each);
     PROFILE_RANGE(block, size, 1);
     farside_fill(section, block, 0, size);
@@ -168,7 +177,7 @@ CALL void *farside_rt_realloc(struct farside_section *section, void *pointer, si
     if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return realloc(pointer, size);
     had = farside_section_size(number(pointer));
     if (size <= had && size > had / 2) return pointer;
-    block = allocate(section, size);
+    block = allocate(section, size, 0);
     if (!block) return size <= had ? pointer : 0;
     {
         unsigned char some[1024];

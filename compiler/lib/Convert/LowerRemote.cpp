@@ -71,7 +71,10 @@ private:
 
   void lower(rmem::AllocOp op) { replace(op, "farside_rt_malloc", {address(op.getSectionAttr()), op.getSize()}); }
   void lower(rmem::TryAllocOp op) {
-    replace(op, "farside_rt_try_malloc", {address(op.getSectionAttr()), op.getSize()});
+    SmallVector<Value> arguments{address(op.getSectionAttr()), op.getSize()};
+    if (op.getAlignment())
+      arguments.push_back(op.getAlignment());
+    replace(op, op.getAlignment() ? "farside_rt_try_aligned" : "farside_rt_try_malloc", arguments);
   }
   void lower(rmem::AllocZeroedOp op) {
     replace(op, "farside_rt_calloc", {address(op.getSectionAttr()), op.getCount(), op.getEach()});

@@ -92,8 +92,10 @@ private:
                                                    arguments[1]);
     else if ((callee == "free" && arguments.size() == 1) || (isDestroying(callee) && !arguments.empty()))
       release(call, arguments[0]);
-    else if (isCreating(callee) && !arguments.empty())
-      create(call, arguments[0]);
+    else if (callee == "posix_memalign" && arguments.size() == 3)
+      createAt(call, arguments[0]);
+    else if (((callee == "aligned_alloc" || callee == "memalign") && arguments.size() == 2) || isCreate(call))
+      create(call);
     else
       return call.emitOpError("cannot be converted to remote memory");
     return success();
@@ -102,7 +104,7 @@ private:
   /// The one that throws is called where the section has no room.
   LogicalResult convert(LLVM::InvokeOp call) {
     ValueRange arguments = call.getCalleeOperands();
-    if (!isCreating(call.getCallee().value_or("")) || arguments.empty())
+    if (!isCreate(call))
       return call.emitOpError("cannot be converted to remote memory");
     Block *normal = call.getNormalDest();
     Block *plain = rewriter.splitBlock(call->getBlock(), call->getIterator());
@@ -112,31 +114,74 @@ private:
     LLVM::BrOp::create(rewriter, location, call.getResult(), rest);
     call.getNormalDestOperandsMutable().clear();
     call->setSuccessor(made, 0);
-    tryFirst(plain, rest, arguments[0], call.getResult());
+    join(call.getResult(), rest);
+    tryFirst(plain, rest, arguments, *call.getCallee());
     return success();
   }
 
-  void create(LLVM::CallOp call, Value size) {
+  void create(LLVM::CallOp call) {
+    auto [plain, rest] = split(call);
+    join(call.getResult(), rest);
+    tryFirst(plain, rest, call.getCalleeOperands(), *call.getCallee());
+  }
+
+  /// The same for what stores the pointer at a place, and returns why it could not.
+  void createAt(LLVM::CallOp call, Value place) {
+    auto [plain, rest] = split(call);
+    join(call.getResult(), rest);
+    Block *made = rewriter.createBlock(rest, place.getType(), location);
+    LLVM::StoreOp::create(rewriter, location, made->getArgument(0), place, /*alignment=*/1);
+    Value none = LLVM::ConstantOp::create(rewriter, location, call.getResult().getType(), 0);
+    LLVM::BrOp::create(rewriter, location, none, rest);
+    tryFirst(plain, made, call.getCalleeOperands(), *call.getCallee());
+  }
+
+  /// Whether a call is one of `operator new`, with as many arguments as that has.
+  template <typename Call> static bool isCreate(Call call) {
+    StringRef callee = call.getCallee().value_or("");
+    return isCreating(callee) && call.getCalleeOperands().size() > (alignedSizeOf(callee) ? 1 : 0);
+  }
+
+  /// Puts a call into a block of its own, whose successor gets what the call returns.
+  std::pair<Block *, Block *> split(LLVM::CallOp call) {
     Block *plain = rewriter.splitBlock(call->getBlock(), call->getIterator());
     Block *rest = rewriter.splitBlock(plain, std::next(call->getIterator()));
     rest->addArgument(call.getResult().getType(), location);
     rewriter.setInsertionPointToEnd(plain);
     LLVM::BrOp::create(rewriter, location, call.getResult(), rest);
-    tryFirst(plain, rest, size, call.getResult());
+    return {plain, rest};
   }
 
-  /// Before `plain`, which allocates otherwise; the one or the other pointer is what `rest` gets.
-  void tryFirst(Block *plain, Block *rest, Value size, Value otherwise) {
-    Value either = rest->getArgument(0);
-    rewriter.replaceUsesWithIf(otherwise, either, [&](OpOperand &use) {
+  /// Has what comes behind use the argument of `rest` in place of a result, which is one of its values.
+  void join(Value result, Block *rest) {
+    rewriter.replaceUsesWithIf(result, rest->getArgument(0), [&](OpOperand &use) {
       return !isa<LLVM::BrOp>(use.getOwner()) || use.getOwner()->getSuccessor(0) != rest;
     });
+  }
+
+  /// Before `plain`, which calls a function that allocates otherwise; what the section gives goes on to `taken`.
+  void tryFirst(Block *plain, Block *taken, ValueRange arguments, StringRef callee) {
     rewriter.setInsertionPointToEnd(plain->getPrevNode());
-    Value block = rmem::TryAllocOp::create(rewriter, location, either.getType(), section, size);
-    Value null = LLVM::ZeroOp::create(rewriter, location, either.getType());
+    std::optional<AlignedSize> aligned = alignedSizeOf(callee);
+    Value alignment = aligned ? alignmentFor(callee, arguments[aligned->alignment]) : Value();
+    Type pointer = taken->getArgument(0).getType();
+    Value block = rmem::TryAllocOp::create(rewriter, location, pointer, section, arguments[aligned ? aligned->size : 0],
+                                           alignment);
+    Value null = LLVM::ZeroOp::create(rewriter, location, pointer);
     Value has = LLVM::ICmpOp::create(rewriter, location, LLVM::ICmpPredicate::ne, block, null);
-    LLVM::CondBrOp::create(rewriter, location, has, rest, ValueRange(block), plain, ValueRange());
+    LLVM::CondBrOp::create(rewriter, location, has, taken, ValueRange(block), plain, ValueRange());
     op->removeAttr(inSection);
+  }
+
+  /// The alignment that a section is asked for. posix_memalign() refuses some that others take: none is asked for, then.
+  Value alignmentFor(StringRef callee, Value asked) {
+    if (callee != "posix_memalign")
+      return asked;
+    Type type = asked.getType();
+    Value least = LLVM::ConstantOp::create(rewriter, location, type, int64_t(sizeof(void *)));
+    Value none = LLVM::ConstantOp::create(rewriter, location, type, 0);
+    Value isLess = LLVM::ICmpOp::create(rewriter, location, LLVM::ICmpPredicate::ult, asked, least);
+    return LLVM::SelectOp::create(rewriter, location, isLess, none, asked);
   }
 
   void release(LLVM::CallOp call, Value pointer) {

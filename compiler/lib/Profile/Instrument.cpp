@@ -126,6 +126,9 @@ private:
     case HeapCall::realloc:
       freed(call, argument(0));
       return allocated(call, {argument(1)});
+    case HeapCall::aligned:
+    case HeapCall::alignedAt:
+      return allocated(call, {argument(alignedSizeOf(name)->size)});
     case HeapCall::free:
     case HeapCall::destroy:
       return freed(call, argument(0));
@@ -133,7 +136,7 @@ private:
       break;
     }
     // Where the section has no room, `new` comes after what tries it, and where nothing is of the section `free`.
-    if (name == "farside_rt_malloc" || name == "farside_rt_try_malloc")
+    if (name == "farside_rt_malloc" || name == "farside_rt_try_malloc" || name == "farside_rt_try_aligned")
       allocated(call, {argument(1)});
     else if (name == "farside_rt_calloc")
       allocated(call, {argument(1), argument(2)});
@@ -154,7 +157,16 @@ private:
     for (Value *factor : factors.drop_front())
       size = builder.CreateMul(size, factor);
     builder.CreateCall(hook("farside_profile_allocated", {builder.getPtrTy(), builder.getPtrTy(), builder.getInt64Ty()}),
-                       {sites[*site], &call, size});
+                       {sites[*site], blockOf(call), size});
+  }
+
+  /// The pointer to what was allocated, or null.
+  Value *blockOf(CallBase &call) {
+    if (call.getType()->isPointerTy())
+      return &call;
+    // posix_memalign() has stored it unless it failed.
+    Value *stored = builder.CreateLoad(builder.getPtrTy(), call.getArgOperand(0));
+    return builder.CreateSelect(builder.CreateIsNull(&call), stored, ConstantPointerNull::get(builder.getPtrTy()));
   }
 
   void freed(CallBase &call, Value *block) {

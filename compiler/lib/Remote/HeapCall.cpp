@@ -1,6 +1,7 @@
 #include "Farside/Remote/HeapCall.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
 
@@ -11,17 +12,53 @@ namespace {
 
 bool isSize(const Value *value) { return value->getType()->isIntegerTy(64); }
 
+/// What follows the name of `operator new` or `operator delete` whose object has an alignment of its own.
+constexpr StringLiteral alignedSuffix = "St11align_val_t", nothrowSuffix = "RKSt9nothrow_t";
+
+constexpr StringLiteral posixMemalign = "posix_memalign";
+
+bool hasAlignment(StringRef name) {
+  name.consume_back(nothrowSuffix);
+  return name.ends_with(alignedSuffix);
+}
+
+bool hasSizes(const CallBase &call, AlignedSize sizes) {
+  return call.arg_size() > std::max(sizes.size, sizes.alignment) && isSize(call.getArgOperand(sizes.size)) &&
+         isSize(call.getArgOperand(sizes.alignment));
+}
+
+/// Functions of the C library that take an alignment.
+HeapCall alignedCallOf(const CallBase &call, StringRef name) {
+  if (name != posixMemalign)
+    return call.getType()->isPointerTy() && call.arg_size() == 2 ? HeapCall::aligned : HeapCall::no;
+  bool fits = call.getType()->isIntegerTy(32) && call.arg_size() == 3 && call.getArgOperand(0)->getType()->isPointerTy();
+  return fits ? HeapCall::alignedAt : HeapCall::no;
+}
+
 } // namespace
 
 bool isCreating(StringRef name) {
-  static constexpr StringLiteral names[] = {"_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t"};
-  return is_contained(names, name);
+  name.consume_back(nothrowSuffix);
+  name.consume_back(alignedSuffix);
+  return name == "_Znwm" || name == "_Znam";
 }
 
 bool isDestroying(StringRef name) {
-  static constexpr StringLiteral names[] = {"_ZdlPv",  "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvRKSt9nothrow_t",
-                                            "_ZdaPvRKSt9nothrow_t"};
-  return is_contained(names, name);
+  bool isNothrow = name.consume_back(nothrowSuffix);
+  name.consume_back(alignedSuffix);
+  // With the size, too.
+  if (!isNothrow)
+    name.consume_back("m");
+  return name == "_ZdlPv" || name == "_ZdaPv";
+}
+
+std::optional<AlignedSize> alignedSizeOf(StringRef name) {
+  if (isCreating(name))
+    return hasAlignment(name) ? std::optional(AlignedSize{0, 1}) : std::nullopt;
+  return StringSwitch<std::optional<AlignedSize>>(name)
+      .Cases({"aligned_alloc", "memalign"}, AlignedSize{1, 0})
+      .Case(posixMemalign, AlignedSize{2, 1})
+      .Default(std::nullopt);
 }
 
 HeapCall heapCallOf(const CallBase &call) {
@@ -30,12 +67,17 @@ HeapCall heapCallOf(const CallBase &call) {
     return HeapCall::no;
   StringRef name = callee->getName();
   bool pointer = call.getType()->isPointerTy();
+  std::optional<AlignedSize> aligned = alignedSizeOf(name);
+  if (aligned && !hasSizes(call, *aligned))
+    return HeapCall::no;
   if (isCreating(name) && pointer && call.arg_size() >= 1 && isSize(call.getArgOperand(0)))
     return HeapCall::create;
   if (!isa<CallInst>(call))
     return HeapCall::no;
   if (isDestroying(name) && call.arg_size() >= 1 && call.getArgOperand(0)->getType()->isPointerTy())
     return HeapCall::destroy;
+  if (aligned)
+    return alignedCallOf(call, name);
   if (name == "malloc" && pointer && call.arg_size() == 1 && isSize(call.getArgOperand(0)))
     return HeapCall::malloc;
   if (name == "calloc" && pointer && call.arg_size() == 2 && isSize(call.getArgOperand(0)) &&

@@ -44,7 +44,7 @@ StringRef whyNoAccess(const Instruction &instruction) {
     return isKnown ? "" : "it is copied without a call";
   }
   if (auto *call = dyn_cast<CallBase>(&instruction); call && heapCallOf(*call) != HeapCall::no)
-    return "";
+    return heapCallOf(*call) == HeapCall::alignedAt ? "posix_memalign() stores a pointer in it" : "";
   return "it is accessed in one piece by several threads";
 }
 
@@ -227,6 +227,7 @@ Pointers pointersOf(const Instruction &instruction) {
     case HeapCall::free:
     case HeapCall::destroy:
     case HeapCall::realloc:
+    case HeapCall::alignedAt:
       return {call->getArgOperand(0)};
     default:
       break;

@@ -93,10 +93,24 @@ Reach::Reach(const Module &module, ArrayRef<const CallBase *> sites) : module(mo
   fresh();
   nodes[outside].pointee = outside;
   for (auto [number, site] : enumerate(sites))
-    nodes[find(pointee(of(site)))].sites.push_back(number);
+    addSite(number, *site);
   addGlobals();
   for (const Function &function : module)
     addFunction(function);
+}
+
+void Reach::addSite(unsigned number, const CallBase &site) {
+  int made = of(&site);
+  if (heapCallOf(site) == HeapCall::alignedAt) {
+    int place = of(site.getArgOperand(0));
+    // A constant that is no address of anything.
+    if (place == none) {
+      escapes[number] = {true, &site, "it is stored where that cannot be followed"};
+      return;
+    }
+    made = pointee(place);
+  }
+  nodes[find(pointee(made))].sites.push_back(number);
 }
 
 int Reach::fresh() {

@@ -114,8 +114,8 @@ public:
         return;
       if (found.other)
         errors.push_back({site.place, 0, describe(site) + ": '" + found.other->getCalledFunction()->getName().str() +
-                                             "' allocates there, and only malloc, calloc, realloc and new can be in "
-                                             "sections"});
+                                             "' allocates there, and only malloc, calloc, realloc, "
+                                             "aligned_alloc, memalign, posix_memalign and new can be in sections"});
       else if (site.line && !found.calls.empty())
         seek(site, found.calls);
       else if (linked)

@@ -10,6 +10,7 @@ from types_of_data import U64, Scalar, Struct, pointersOf, someScalar, someStruc
 from units import divided
 
 PRELUDE = """\
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,6 +22,8 @@ static u64 mix(u64 h, u64 v) { return (h << 7 | h >> 57) * 31 + v; }
 static u64 smaller(u64 a, u64 b) { return a < b ? a : b; }
 static u64 fold(unsigned __int128 v) { return (u64)v ^ (u64)(v >> 64); }
 static u64 bits_of(double d) { u64 v; memcpy(&v, &d, sizeof v); return v; }
+/* What sanitizers want of the size, too. */
+#define ALIGNED(alignment, size) aligned_alloc(alignment, ((size) + (alignment) - 1) / (alignment) * (alignment))
 """
 
 ESCAPES = """\
@@ -110,9 +113,14 @@ class Maker:
     def addForType(self, number, type):
         """What allocates, fills, searches and copies elements of a type."""
         random, c = self.random, type.c
-        how = random.choice(["malloc(count * sizeof({}))", "calloc(count, sizeof({}))", "realloc(0, count * sizeof({}))"])
+        how = random.choice(["malloc(count * sizeof({}))", "calloc(count, sizeof({}))", "realloc(0, count * sizeof({}))",
+                             self.aligned("count", "count * sizeof({})")])
+        made = f"  return {how.format(c)}; {self.site(f'make_{number}')}\n"
+        if random.random() < 0.15:
+            call = f"posix_memalign(&made, {random.choice([8, 64, 512])}, count * sizeof({c}))"
+            made = f"  void *made; return {call} ? 0 : made; {self.site(f'make_{number}')}\n"
         self.parts.append(f"static {random.choice(['', '__attribute__((noinline)) '])}{c} *make_{number}(u64 count) {{\n"
-                          f"  return {how.format(c)}; {self.site(f'make_{number}')}\n}}\n")
+                          f"{made}}}\n")
         scope = Scope([], ["v", "i"])
         lines = ["memset(&a[i], 0, sizeof a[i]);"]
         parts = [("", type)] if isinstance(type, Scalar) else list(type.leaves())
@@ -134,6 +142,11 @@ class Maker:
                       f"h = deep_{number}(a, from, (from + to) / 2, h);",
                       f"return deep_{number}(a, (from + to) / 2, to, h);"])
             self.statements.finders[type] = number
+
+    def aligned(self, number, size):
+        """What allocates at a multiple of a constant, or of what depends on a number, which may be too much for a section."""
+        alignment = self.random.choice(["16", "64", "256", "4096", f"(16ul << {number} % 14)"])
+        return self.random.choice([f"ALIGNED({alignment}, {size})", f"memalign({alignment}, {size})"])
 
     def addHelper(self, number):
         random = self.random
@@ -192,7 +205,8 @@ class Maker:
         if kind < 0.6:
             made = f"make_{which}({count})"
         else:
-            made = random.choice([f"malloc({count} * sizeof({c}))", f"calloc({count}, sizeof({c}))"])
+            made = random.choice([f"malloc({count} * sizeof({c}))", f"calloc({count}, sizeof({c}))",
+                                  self.aligned("size", f"{count} * sizeof({c})")])
             made = f"({c} *){made}; {self.site()}"
         declared = f"{c} *{array.name}"
         if random.random() < 0.25:

@@ -8,6 +8,12 @@ llvm.func @realloc(!llvm.ptr, i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
 llvm.func @_Znwm(i64) -> !llvm.ptr
 llvm.func @_ZdlPvm(!llvm.ptr, i64)
+llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
+llvm.func @memalign(i64, i64) -> !llvm.ptr
+llvm.func @posix_memalign(!llvm.ptr, i64, i64) -> i32
+llvm.func @_ZnwmSt11align_val_t(i64, i64) -> !llvm.ptr
+llvm.func @_ZnamSt11align_val_tRKSt9nothrow_t(i64, i64, !llvm.ptr) -> !llvm.ptr
+llvm.func @_ZdlPvmSt11align_val_t(!llvm.ptr, i64, i64)
 llvm.func @__gxx_personality_v0(...) -> i32
 
 // CHECK-LABEL: llvm.func @all
@@ -68,6 +74,65 @@ llvm.func @creates_or_catches(%size: i64) -> !llvm.ptr attributes {personality =
   // CHECK: llvm.br ^[[REST]](%[[OTHER]] : !llvm.ptr)
   // CHECK: ^[[REST]](%[[BLOCK:.*]]: !llvm.ptr):
   // CHECK: llvm.return %[[BLOCK]]
+  llvm.return %block : !llvm.ptr
+^pad:
+  %caught = llvm.landingpad cleanup : !llvm.struct<(ptr, i32)>
+  llvm.resume %caught : !llvm.struct<(ptr, i32)>
+}
+
+// What takes an alignment is called where the section cannot give it.
+// CHECK-LABEL: llvm.func @aligned
+llvm.func @aligned(%size: i64, %alignment: i64) {
+  // CHECK: %[[TRIED:.*]] = rmem.try_alloc @nodes, %arg0 align %arg1
+  // CHECK: llvm.cond_br %{{.*}}, ^[[REST:.*]](%[[TRIED]] : !llvm.ptr), ^[[PLAIN:.*]]
+  // CHECK: ^[[PLAIN]]:
+  // CHECK: %[[OTHER:.*]] = llvm.call @aligned_alloc(%arg1, %arg0)
+  // CHECK: llvm.br ^[[REST]](%[[OTHER]] : !llvm.ptr)
+  // CHECK: ^[[REST]](%[[BLOCK:.*]]: !llvm.ptr):
+  %block = llvm.call @aligned_alloc(%alignment, %size) {rmem.in = @nodes} : (i64, i64) -> !llvm.ptr
+  // CHECK: %[[LEFT:.*]] = rmem.release @nodes, %[[BLOCK]]
+  // CHECK: llvm.call @free(%[[LEFT]])
+  llvm.call @free(%block) {rmem.in = @nodes} : (!llvm.ptr) -> ()
+  // CHECK: rmem.try_alloc @nodes, %arg0 align %arg1
+  // CHECK: llvm.call @memalign(%arg1, %arg0)
+  %old = llvm.call @memalign(%alignment, %size) {rmem.in = @nodes} : (i64, i64) -> !llvm.ptr
+  llvm.return
+}
+
+// The pointer is stored. An alignment that is refused is not asked for.
+// CHECK-LABEL: llvm.func @aligned_at
+llvm.func @aligned_at(%place: !llvm.ptr, %size: i64, %alignment: i64) -> i32 {
+  // CHECK: %[[LEAST:.*]] = llvm.mlir.constant(8 : i64)
+  // CHECK: %[[NONE:.*]] = llvm.mlir.constant(0 : i64)
+  // CHECK: %[[LESS:.*]] = llvm.icmp "ult" %arg2, %[[LEAST]]
+  // CHECK: %[[ASKED:.*]] = llvm.select %[[LESS]], %[[NONE]], %arg2
+  // CHECK: %[[TRIED:.*]] = rmem.try_alloc @nodes, %arg1 align %[[ASKED]]
+  // CHECK: llvm.cond_br %{{.*}}, ^[[MADE:.*]](%[[TRIED]] : !llvm.ptr), ^[[PLAIN:.*]]
+  // CHECK: ^[[PLAIN]]:
+  // CHECK: %[[WHY:.*]] = llvm.call @posix_memalign(%arg0, %arg2, %arg1)
+  // CHECK: llvm.br ^[[REST:.*]](%[[WHY]] : i32)
+  // CHECK: ^[[MADE]](%[[BLOCK:.*]]: !llvm.ptr):
+  // CHECK: llvm.store %[[BLOCK]], %arg0
+  // CHECK: %[[ZERO:.*]] = llvm.mlir.constant(0 : i32)
+  // CHECK: llvm.br ^[[REST]](%[[ZERO]] : i32)
+  // CHECK: ^[[REST]](%[[RESULT:.*]]: i32):
+  // CHECK: llvm.return %[[RESULT]]
+  %failed = llvm.call @posix_memalign(%place, %alignment, %size) {rmem.in = @nodes} : (!llvm.ptr, i64, i64) -> i32
+  llvm.return %failed : i32
+}
+
+// CHECK-LABEL: llvm.func @creates_aligned
+llvm.func @creates_aligned(%size: i64, %alignment: i64, %nothrow: !llvm.ptr) -> !llvm.ptr attributes {personality = @__gxx_personality_v0} {
+  // CHECK: rmem.try_alloc @nodes, %arg0 align %arg1
+  // CHECK: llvm.call @_ZnamSt11align_val_tRKSt9nothrow_t(%arg0, %arg1, %arg2)
+  %quiet = llvm.call @_ZnamSt11align_val_tRKSt9nothrow_t(%size, %alignment, %nothrow) {rmem.in = @nodes} : (i64, i64, !llvm.ptr) -> !llvm.ptr
+  // CHECK: %[[LEFT:.*]] = rmem.release @nodes, %{{.*}}
+  // CHECK: llvm.call @_ZdlPvmSt11align_val_t(%[[LEFT]], %arg0, %arg1)
+  llvm.call @_ZdlPvmSt11align_val_t(%quiet, %size, %alignment) {rmem.in = @nodes} : (!llvm.ptr, i64, i64) -> ()
+  // CHECK: rmem.try_alloc @nodes, %arg0 align %arg1
+  // CHECK: llvm.invoke @_ZnwmSt11align_val_t(%arg0, %arg1) to
+  %block = llvm.invoke @_ZnwmSt11align_val_t(%size, %alignment) to ^made unwind ^pad {rmem.in = @nodes} : (i64, i64) -> !llvm.ptr
+^made:
   llvm.return %block : !llvm.ptr
 ^pad:
   %caught = llvm.landingpad cleanup : !llvm.struct<(ptr, i32)>

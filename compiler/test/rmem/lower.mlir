@@ -42,6 +42,17 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   llvm.return
 }
 
+// An alignment is passed on.
+// CHECK-LABEL: llvm.func @tries
+llvm.func @tries(%size: i64, %alignment: i64) {
+  // CHECK: %[[SECTION:.*]] = llvm.mlir.addressof @farside.section.nodes
+  // CHECK: llvm.call @farside_rt_try_malloc(%[[SECTION]], %arg0)
+  %block = rmem.try_alloc @nodes, %size
+  // CHECK: llvm.call @farside_rt_try_aligned(%{{.*}}, %arg0, %arg1)
+  %aligned = rmem.try_alloc @nodes, %size align %alignment
+  llvm.return
+}
+
 // Of three numbers no more than three are stored.
 // CHECK-LABEL: llvm.func @three
 llvm.func @three(%values: vector<3xf32>, %at: !llvm.ptr) {

@@ -10,6 +10,8 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   %block = rmem.alloc @nodes, %size
   // CHECK: rmem.try_alloc @nodes, %arg0
   %room = rmem.try_alloc @nodes, %size
+  // CHECK: rmem.try_alloc @nodes, %arg0 align %arg0
+  %aligned = rmem.try_alloc @nodes, %size align %size
   // CHECK: rmem.alloc_zeroed @nodes, %arg0, %arg0
   %zeroed = rmem.alloc_zeroed @nodes, %size, %size
   // CHECK: rmem.realloc @nodes, %{{.*}}, %arg0

@@ -79,6 +79,7 @@ private:
   void flow(const llvm::Value *from, const llvm::Value *to);
   void compute(const llvm::Value *value);
 
+  void addSite(unsigned number, const llvm::CallBase &site);
   void addGlobals();
   void addFunction(const llvm::Function &function);
   void add(const llvm::Instruction &instruction);

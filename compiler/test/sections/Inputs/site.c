@@ -4,4 +4,4 @@ void *plain(void) {
   /* nothing here */
   return malloc(10);
 }
-void *aligned(void) { return aligned_alloc(64, 640); }
+void *paged(void) { return valloc(640); }

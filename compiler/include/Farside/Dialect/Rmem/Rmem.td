@@ -59,11 +59,12 @@ def Rmem_AllocOp : Rmem_InSection<"alloc"> {
 def Rmem_TryAllocOp : Rmem_InSection<"try_alloc"> {
   let summary = "Memory in a section, or null if it has no room";
   let description = [{
-    For `operator new`, which is called then: it throws if there is no other memory either.
+    For `operator new`, which is called then: it throws if there is no other memory either. What an alignment is asked for
+    is at a multiple of so many bytes; null also if that is no power of two, or more than there can be in a section.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$section, I64:$size);
+  let arguments = (ins FlatSymbolRefAttr:$section, I64:$size, Optional<I64>:$alignment);
   let results = (outs Rmem_Pointer:$pointer);
-  let assemblyFormat = "$section `,` $size attr-dict";
+  let assemblyFormat = "$section `,` $size (`align` $alignment^)? attr-dict";
 }
 
 def Rmem_AllocZeroedOp : Rmem_InSection<"alloc_zeroed"> {
