@@ -342,6 +342,27 @@ PART void *farside_rt_write_known(const struct farside_section *section, void *p
     return address;
 }
 
+/* What lookups consist of, one by one. */
+CALL void farside_rt_fetch(const struct farside_section *section, const void *pointer, size_t size) {
+    (void)section;
+    farside_fetch(number(pointer), size);
+}
+
+CALL void farside_rt_flush(const struct farside_section *section, const void *pointer, size_t size) {
+    (void)section;
+    farside_evict_soon(number(pointer), size);
+}
+
+CALL void *farside_rt_address(const struct farside_section *section, void *pointer, size_t size, int written) {
+    if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return pointer;
+    PROFILE_LOOKUP(pointer, size, written, section->shift);
+    return written ? farside_at_mut(section, number(pointer), size) : (void *)farside_at(section, number(pointer));
+}
+
+CALL void farside_rt_wait(const struct farside_section *section, const void *pointer) {
+    if (number(pointer) >> FARSIDE_ID_SHIFT_) farside_wait(section, number(pointer));
+}
+
 /* Sends for the line of a pointer. That it is followed is only likely: it may be null, freed, or what memory held before. */
 SLOW void farside_rt_send_for(const struct farside_section *section, const void *pointer) {
     if (number(pointer) >> FARSIDE_ID_SHIFT_ != section->id || !section->id) return;

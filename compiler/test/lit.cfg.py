@@ -20,6 +20,7 @@ config.environment["PATH"] = os.pathsep.join(
     [os.path.join(build, "bin"), os.path.join(llvm, "bin"), os.environ["PATH"]]
 )
 
+config.substitutions.append(("%bitcode", os.path.join(build, "lib", "farside")))
 config.substitutions.append(("%plugin", os.path.join(build, "lib", "farside", "libfarside-compiler.so")))
 # A program is compiled by clang and by farside-cc, to MLIR and back, and both do the same.
 config.substitutions.append(("%same", os.path.join(config.test_source_root, "same") + " %t.d -ffarside-passes="))

@@ -70,7 +70,7 @@ private:
 
   bool chase(rmem::LoadOp next) {
     FlatSymbolRefAttr section = next.getSectionAttr();
-    if (!tables.lookup<rmem::SectionOp>(section.getAttr()).getAhead())
+    if (!tables.lookup<rmem::CacheSectionOp>(section.getAttr()).getAhead())
       return false;
     Operation *first = nullptr;
     SmallVector<Location> locations;

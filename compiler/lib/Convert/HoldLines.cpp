@@ -95,7 +95,7 @@ private:
 
   void add(Operation *access, Value pointer, FlatSymbolRefAttr section, Type type, bool written) {
     std::optional<int64_t> stride = Strides(loop, layout).of(pointer);
-    int64_t line = tables.lookup<rmem::SectionOp>(section.getAttr()).getLine();
+    int64_t line = tables.lookup<rmem::CacheSectionOp>(section.getAttr()).getLine();
     int64_t size = layout.getTypeSize(type).getFixedValue();
     // A line has to last for some turns.
     if (!stride || *stride == 0 || *stride > line / 4 || *stride < -line / 4 || size > line)
@@ -181,7 +181,7 @@ private:
   }
 
   int64_t capacityOf(const Stream &stream) {
-    return tables.lookup<rmem::SectionOp>(stream.section.getAttr()).getCapacity();
+    return tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr()).getCapacity();
   }
 
   /// How many turns it takes, in all, to go through what a stream goes through, if nothing comes back to it meanwhile: those
@@ -191,7 +191,7 @@ private:
       return llvm::any_of(stream.accesses, [&](const Stream::Access &access) { return access.op == op; });
     };
     // Of one slot there is no choice.
-    if (tables.lookup<rmem::SectionOp>(stream.section.getAttr()).getWays() == 1 ||
+    if (tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr()).getWays() == 1 ||
         !isOnlyUse(loop, stream.section, tables, isOne))
       return {};
     if (!rows || !rows->outer || !isOnlyUse(rows->outer, stream.section, tables, isOne))
@@ -250,7 +250,7 @@ private:
       Value last = rmem::TurnsOp::create(builder, location, builder.getI64Type(), stream.section.getValue(),
                                          pointers.back(), stream.size(), stream.stride);
       turns = arith::MinUIOp::create(builder, location, turns, last);
-      if (tables.lookup<rmem::SectionOp>(stream.section.getAttr()).getAhead())
+      if (tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr()).getAhead())
         sendAhead(stream, rows, pointers.back(), rest, start);
     }
     Value held = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
@@ -333,7 +333,7 @@ private:
 
   /// How far ahead is sent for what is in a section: not at all if its loops are to send for nothing.
   int64_t aheadIn(FlatSymbolRefAttr name) {
-    auto section = tables.lookup<rmem::SectionOp>(name.getAttr());
+    auto section = tables.lookup<rmem::CacheSectionOp>(name.getAttr());
     int64_t lines = section.getCapacity() / section.getLine();
     return section.getAhead() ? std::min(turnsAhead, lines / partOfSection) : 0;
   }
@@ -367,7 +367,7 @@ private:
     Value at = LLVM::GEPOp::create(builder, location, lead.line.getType(), builder.getI8Type(),
                                    moved(builder, location, lead.line, lead.offset), ValueRange{way});
     Value pointer = LLVM::LoadOp::create(builder, location, lead.type, at, /*alignment=*/1);
-    rmem::WantOp::create(builder, location, lead.section.getValue(), pointer);
+    rmem::FetchIfNotInCacheOp::create(builder, location, lead.section.getValue(), pointer);
     finish(when.thenBlock(), {});
   }
 

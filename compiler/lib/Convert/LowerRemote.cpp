@@ -1,4 +1,5 @@
 #include "Farside/Convert/Passes.h"
+#include "Farside/Dialect/Remotable/Remotable.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -34,7 +35,7 @@ public:
   void run() {
     SmallVector<Operation *> all;
     function.walk([&](Operation *op) {
-      if (isa_and_nonnull<rmem::RmemDialect>(op->getDialect()))
+      if (isa_and_nonnull<rmem::RmemDialect, remotable::RemotableDialect>(op->getDialect()))
         all.push_back(op);
     });
     makeRoom(all);
@@ -42,8 +43,9 @@ public:
       rewriter.setInsertionPoint(op);
       location = op->getLoc();
       llvm::TypeSwitch<Operation *>(op)
-          .Case<rmem::AllocOp, rmem::TryAllocOp, rmem::AllocZeroedOp, rmem::ReallocOp, rmem::ReleaseOp, rmem::LoadOp,
-                rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::DoneOp, rmem::WantOp, rmem::FollowOp,
+          .Case<remotable::AllocOp, remotable::TryAllocOp, remotable::AllocZeroedOp, remotable::ReallocOp, remotable::ReleaseOp, rmem::LoadOp,
+                rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::DoneOp, rmem::FetchIfNotInCacheOp, rmem::FollowOp,
+                rmem::FetchOp, rmem::WaitOp, rmem::PaddrOp, rmem::FlushOp,
                 rmem::MissesOp, rmem::HereOp, rmem::AheadOp>([&](auto each) { lower(each); });
     }
   }
@@ -69,20 +71,20 @@ private:
                                   number(1), alignment);
   }
 
-  void lower(rmem::AllocOp op) { replace(op, "farside_rt_malloc", {address(op.getSectionAttr()), op.getSize()}); }
-  void lower(rmem::TryAllocOp op) {
+  void lower(remotable::AllocOp op) { replace(op, "farside_rt_malloc", {address(op.getSectionAttr()), op.getSize()}); }
+  void lower(remotable::TryAllocOp op) {
     SmallVector<Value> arguments{address(op.getSectionAttr()), op.getSize()};
     if (op.getAlignment())
       arguments.push_back(op.getAlignment());
     replace(op, op.getAlignment() ? "farside_rt_try_aligned" : "farside_rt_try_malloc", arguments);
   }
-  void lower(rmem::AllocZeroedOp op) {
+  void lower(remotable::AllocZeroedOp op) {
     replace(op, "farside_rt_calloc", {address(op.getSectionAttr()), op.getCount(), op.getEach()});
   }
-  void lower(rmem::ReallocOp op) {
+  void lower(remotable::ReallocOp op) {
     replace(op, "farside_rt_realloc", {address(op.getSectionAttr()), op.getOld(), op.getSize()});
   }
-  void lower(rmem::ReleaseOp op) { replace(op, "farside_rt_release", {op.getPointer()}); }
+  void lower(remotable::ReleaseOp op) { replace(op, "farside_rt_release", {op.getPointer()}); }
 
   void lower(rmem::LoadOp op) {
     uint64_t size = sizeOf(op.getType());
@@ -131,10 +133,25 @@ private:
             {address(op.getSectionAttr()), op.getPointer(), number(op.getStride()), op.getTurns(), op.getAll()});
   }
 
-  void lower(rmem::WantOp op) {
+  void lower(rmem::FetchIfNotInCacheOp op) {
     SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer()};
     lookup("farside_rt_want_", op.getSectionAttr(), arguments, /*written=*/false, none);
     rewriter.eraseOp(op);
+  }
+
+  void lower(rmem::FetchOp op) {
+    replace(op, "farside_rt_fetch", {address(op.getSectionAttr()), op.getPointer(), op.getSize()});
+  }
+
+  void lower(rmem::WaitOp op) { replace(op, "farside_rt_wait", {address(op.getSectionAttr()), op.getPointer()}); }
+
+  void lower(rmem::PaddrOp op) {
+    replace(op, "farside_rt_address",
+            {address(op.getSectionAttr()), op.getPointer(), number(op.getSize()), flag(op.getWritten())});
+  }
+
+  void lower(rmem::FlushOp op) {
+    replace(op, "farside_rt_flush", {address(op.getSectionAttr()), op.getPointer(), op.getSize()});
   }
 
   void lower(rmem::FollowOp op) {
@@ -180,12 +197,12 @@ private:
     return flag(llvm::isPowerOf2_64(size) && size <= leastLine && uint64_t(op.getAlignment()) >= size);
   }
 
-  rmem::SectionOp section(FlatSymbolRefAttr name) { return tables.lookup<rmem::SectionOp>(name.getAttr()); }
+  rmem::CacheSectionOp section(FlatSymbolRefAttr name) { return tables.lookup<rmem::CacheSectionOp>(name.getAttr()); }
 
   /// Of small sets the shape is told, so that only what it is not known of has to be looked at.
   Value lookup(const std::string &kind, FlatSymbolRefAttr name, SmallVector<Value> &arguments, bool written,
                Type result = {}) {
-    rmem::SectionOp shape = section(name);
+    rmem::CacheSectionOp shape = section(name);
     result = result ? result : pointer;
     if (shape.getWays() == 0)
       return call(kind + "full", result, arguments);
@@ -245,9 +262,11 @@ private:
 struct LowerRemote : impl::LowerRemoteBase<LowerRemote> {
   void runOnOperation() override {
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<LLVM::LLVMFuncOp>()))
-      if (!function.isExternal())
+      if (!function.isExternal()) {
         Lowering(getOperation(), function).run();
-    for (auto section : llvm::make_early_inc_range(getOperation().getOps<rmem::SectionOp>()))
+        function->removeAttr(remotable::RemotableDialect::offload);
+      }
+    for (auto section : llvm::make_early_inc_range(getOperation().getOps<rmem::CacheSectionOp>()))
       section.erase();
   }
 };

@@ -137,7 +137,7 @@ private:
     Operation *made = access.base.getDefiningOp();
     if (made && made->getBlock() == first->getBlock() && !made->isBeforeInBlock(first))
       return false;
-    int64_t line = tables.lookup<rmem::SectionOp>(access.section.getAttr()).getLine();
+    int64_t line = tables.lookup<rmem::CacheSectionOp>(access.section.getAttr()).getLine();
     for (auto [number, group] : llvm::enumerate(groups))
       if (group.takes(access, line)) {
         group.add(access);

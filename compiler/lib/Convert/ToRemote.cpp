@@ -1,4 +1,5 @@
 #include "Farside/Convert/Passes.h"
+#include "Farside/Dialect/Remotable/Remotable.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
 #include "Farside/Remote/HeapCall.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -83,12 +84,12 @@ private:
     StringRef callee = call.getCallee().value_or("");
     ValueRange arguments = call.getCalleeOperands();
     if (callee == "malloc" && arguments.size() == 1)
-      rewriter.replaceOpWithNewOp<rmem::AllocOp>(call, call.getResult().getType(), section, arguments[0]);
+      rewriter.replaceOpWithNewOp<remotable::AllocOp>(call, call.getResult().getType(), section, arguments[0]);
     else if (callee == "calloc" && arguments.size() == 2)
-      rewriter.replaceOpWithNewOp<rmem::AllocZeroedOp>(call, call.getResult().getType(), section, arguments[0],
+      rewriter.replaceOpWithNewOp<remotable::AllocZeroedOp>(call, call.getResult().getType(), section, arguments[0],
                                                        arguments[1]);
     else if (callee == "realloc" && arguments.size() == 2)
-      rewriter.replaceOpWithNewOp<rmem::ReallocOp>(call, call.getResult().getType(), section, arguments[0],
+      rewriter.replaceOpWithNewOp<remotable::ReallocOp>(call, call.getResult().getType(), section, arguments[0],
                                                    arguments[1]);
     else if ((callee == "free" && arguments.size() == 1) || (isDestroying(callee) && !arguments.empty()))
       release(call, arguments[0]);
@@ -165,7 +166,7 @@ private:
     std::optional<AlignedSize> aligned = alignedSizeOf(callee);
     Value alignment = aligned ? alignmentFor(callee, arguments[aligned->alignment]) : Value();
     Type pointer = taken->getArgument(0).getType();
-    Value block = rmem::TryAllocOp::create(rewriter, location, pointer, section, arguments[aligned ? aligned->size : 0],
+    Value block = remotable::TryAllocOp::create(rewriter, location, pointer, section, arguments[aligned ? aligned->size : 0],
                                            alignment);
     Value null = LLVM::ZeroOp::create(rewriter, location, pointer);
     Value has = LLVM::ICmpOp::create(rewriter, location, LLVM::ICmpPredicate::ne, block, null);
@@ -185,7 +186,7 @@ private:
   }
 
   void release(LLVM::CallOp call, Value pointer) {
-    Value plain = rmem::ReleaseOp::create(rewriter, location, pointer.getType(), section, pointer);
+    Value plain = remotable::ReleaseOp::create(rewriter, location, pointer.getType(), section, pointer);
     call.getCalleeOperandsMutable()[0].set(plain);
     call->removeAttr(inSection);
   }

@@ -51,6 +51,12 @@ void simplify(mlir::ModuleOp program) {
     }
     op->removeAttr("llvm.loop_annotation");
   });
+  // Others that nothing here calls tell nothing.
+  mlir::SymbolTableCollection tables;
+  mlir::SymbolUserMap users(tables, program);
+  for (auto function : llvm::make_early_inc_range(program.getOps<mlir::LLVM::LLVMFuncOp>()))
+    if (function.isExternal() && users.useEmpty(function))
+      function.erase();
   mlir::PassManager manager(program.getContext());
   manager.addPass(mlir::createCanonicalizerPass({}, canonicalizationsLeftOut()));
   manager.addPass(mlir::createCSEPass());

@@ -2,6 +2,7 @@
 
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Dialects.h"
+#include "Farside/Dialect/Remotable/Remotable.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
 #include "Farside/Explain/Listing.h"
 #include "Farside/Export/Adopt.h"
@@ -173,7 +174,7 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
   auto builder = mlir::OpBuilder::atBlockBegin(program.getBody());
   auto symbol = [](const SectionSpec &section) { return symbolPrefix.str() + section.name; };
   for (const SectionSpec &section : conversion->file.sections)
-    rmem::SectionOp::create(builder, program.getLoc(), symbol(section), capacityOf(section), section.line, section.ways,
+    rmem::CacheSectionOp::create(builder, program.getLoc(), symbol(section), capacityOf(section), section.line, section.ways,
                             section.ahead);
   auto mark = [&](mlir::Operation *op, StringRef attribute, std::optional<unsigned> section) {
     if (section)
@@ -227,6 +228,9 @@ bool Trip::attempt() {
     blame(trouble, functionOf(copy.numbers, trouble.number), "MLIR cannot import it");
     return false;
   }
+  for (const Offloaded &each : offloaded)
+    if (auto function = program->lookupSymbol<mlir::LLVM::LLVMFuncOp>(each.function->getName()))
+      function->setAttr(remotable::RemotableDialect::offload, mlir::UnitAttr::get(&context));
   if (isConverting() && !markAccesses(*program, copy.numbers, trouble)) {
     blame(trouble, nullptr, "it cannot be converted");
     return false;

@@ -2,7 +2,7 @@
 // RUN: rm -rf %t && mkdir %t && cd %t
 // RUN: farside-cc -O2 -emit-rmem -fsections=%S/../remote/Inputs/graph.toml %S/../remote/graph.c | FileCheck %s
 // CHECK: // {{.*}}graph.c
-// CHECK: rmem.section @rmem.section.nodes capacity 65536 line 128 ways 2 ahead 8
+// CHECK: rmem.cache_section @rmem.section.nodes capacity 65536 line 128 ways 2 ahead 8
 // CHECK-LABEL: @traverse(
 // CHECK: rmem.ahead @rmem.section.edges, {{.*}}  // graph.c:27
 // CHECK: rmem.hold @rmem.section.edges

@@ -86,7 +86,7 @@ llvm.func @change_places(%count: i64, %x: i64, %y: i64) -> i64 {
 }
 
 // It ends when the count is reached, as clang puts it.
-rmem.section @numbers capacity 65536 line 4096 ways 1 ahead 8
+rmem.cache_section @numbers capacity 65536 line 4096 ways 1 ahead 8
 // CHECK-LABEL: llvm.func @ends_when_equal
 // CHECK: scf.for unsigned
 llvm.func @ends_when_equal(%array: !llvm.ptr, %count: i64) {

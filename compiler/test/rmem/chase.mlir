@@ -2,8 +2,8 @@
 // RUN: farside-opt %s --farside-structure --farside-chase-pointers | FileCheck %s
 // RUN: farside-opt %s --farside-structure --farside-chase-pointers --farside-share-lookups | FileCheck %s --check-prefix=SHARED
 
-rmem.section @nodes capacity 65536 line 64 ways 2 ahead 8
-rmem.section @patient capacity 65536 line 64 ways 2 ahead 0
+rmem.cache_section @nodes capacity 65536 line 64 ways 2 ahead 8
+rmem.cache_section @patient capacity 65536 line 64 ways 2 ahead 0
 
 llvm.func @work(i64)
 

@@ -1,7 +1,7 @@
 // Marked operations become those of rmem; others stay.
 // RUN: farside-opt %s --farside-to-remote | FileCheck %s
 
-rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
 llvm.func @malloc(i64) -> !llvm.ptr
 llvm.func @calloc(i64, i64) -> !llvm.ptr
 llvm.func @realloc(!llvm.ptr, i64) -> !llvm.ptr
@@ -18,11 +18,11 @@ llvm.func @__gxx_personality_v0(...) -> i32
 
 // CHECK-LABEL: llvm.func @all
 llvm.func @all(%size: i64, %short: i32, %byte: i8, %plain: !llvm.ptr) {
-  // CHECK: %[[BLOCK:.*]] = rmem.alloc @nodes, %arg0
+  // CHECK: %[[BLOCK:.*]] = remotable.alloc @nodes, %arg0
   %block = llvm.call @malloc(%size) {rmem.in = @nodes} : (i64) -> !llvm.ptr
-  // CHECK: %[[ZEROED:.*]] = rmem.alloc_zeroed @nodes, %arg0, %arg0
+  // CHECK: %[[ZEROED:.*]] = remotable.alloc_zeroed @nodes, %arg0, %arg0
   %zeroed = llvm.call @calloc(%size, %size) {rmem.in = @nodes} : (i64, i64) -> !llvm.ptr
-  // CHECK: %[[GROWN:.*]] = rmem.realloc @nodes, %[[ZEROED]], %arg0
+  // CHECK: %[[GROWN:.*]] = remotable.realloc @nodes, %[[ZEROED]], %arg0
   %grown = llvm.call @realloc(%zeroed, %size) {rmem.in = @nodes} : (!llvm.ptr, i64) -> !llvm.ptr
   // CHECK: llvm.getelementptr
   %at = llvm.getelementptr %block[%size] : (!llvm.ptr, i64) -> !llvm.ptr, i32
@@ -39,7 +39,7 @@ llvm.func @all(%size: i64, %short: i32, %byte: i8, %plain: !llvm.ptr) {
   "llvm.intr.memmove"(%plain, %block, %short) <{isVolatile = false}> {rmem.from = @nodes} : (!llvm.ptr, !llvm.ptr, i32) -> ()
   // CHECK: rmem.fill @nodes, %[[BLOCK]], %arg2, %arg0
   "llvm.intr.memset"(%block, %byte, %size) <{isVolatile = false}> {rmem.in = @nodes} : (!llvm.ptr, i8, i64) -> ()
-  // CHECK: %[[REST:.*]] = rmem.release @nodes, %[[BLOCK]]
+  // CHECK: %[[REST:.*]] = remotable.release @nodes, %[[BLOCK]]
   // CHECK: llvm.call @free(%[[REST]])
   llvm.call @free(%block) {rmem.in = @nodes} : (!llvm.ptr) -> ()
   llvm.return
@@ -48,7 +48,7 @@ llvm.func @all(%size: i64, %short: i32, %byte: i8, %plain: !llvm.ptr) {
 // What throws is called where the section has no room.
 // CHECK-LABEL: llvm.func @creates
 llvm.func @creates(%size: i64) {
-  // CHECK: %[[TRIED:.*]] = rmem.try_alloc @nodes, %arg0
+  // CHECK: %[[TRIED:.*]] = remotable.try_alloc @nodes, %arg0
   // CHECK: %[[HAS:.*]] = llvm.icmp "ne" %[[TRIED]]
   // CHECK: llvm.cond_br %[[HAS]], ^[[REST:.*]](%[[TRIED]] : !llvm.ptr), ^[[PLAIN:.*]]
   // CHECK: ^[[PLAIN]]:
@@ -56,7 +56,7 @@ llvm.func @creates(%size: i64) {
   // CHECK: llvm.br ^[[REST]](%[[OTHER]] : !llvm.ptr)
   // CHECK: ^[[REST]](%[[BLOCK:.*]]: !llvm.ptr):
   %block = llvm.call @_Znwm(%size) {rmem.in = @nodes} : (i64) -> !llvm.ptr
-  // CHECK: %[[LEFT:.*]] = rmem.release @nodes, %[[BLOCK]]
+  // CHECK: %[[LEFT:.*]] = remotable.release @nodes, %[[BLOCK]]
   // CHECK: llvm.call @_ZdlPvm(%[[LEFT]], %arg0)
   llvm.call @_ZdlPvm(%block, %size) {rmem.in = @nodes} : (!llvm.ptr, i64) -> ()
   llvm.return
@@ -64,7 +64,7 @@ llvm.func @creates(%size: i64) {
 
 // CHECK-LABEL: llvm.func @creates_or_catches
 llvm.func @creates_or_catches(%size: i64) -> !llvm.ptr attributes {personality = @__gxx_personality_v0} {
-  // CHECK: rmem.try_alloc @nodes, %arg0
+  // CHECK: remotable.try_alloc @nodes, %arg0
   // CHECK: llvm.cond_br %{{.*}}, ^[[REST:.*]](%{{.*}} : !llvm.ptr), ^[[PLAIN:.*]]
   // CHECK: ^[[PLAIN]]:
   // CHECK: %[[OTHER:.*]] = llvm.invoke @_Znwm(%arg0) to ^[[MADE:.*]] unwind ^[[PAD:.*]] :
@@ -83,17 +83,17 @@ llvm.func @creates_or_catches(%size: i64) -> !llvm.ptr attributes {personality =
 // What takes an alignment is called where the section cannot give it.
 // CHECK-LABEL: llvm.func @aligned
 llvm.func @aligned(%size: i64, %alignment: i64) {
-  // CHECK: %[[TRIED:.*]] = rmem.try_alloc @nodes, %arg0 align %arg1
+  // CHECK: %[[TRIED:.*]] = remotable.try_alloc @nodes, %arg0 align %arg1
   // CHECK: llvm.cond_br %{{.*}}, ^[[REST:.*]](%[[TRIED]] : !llvm.ptr), ^[[PLAIN:.*]]
   // CHECK: ^[[PLAIN]]:
   // CHECK: %[[OTHER:.*]] = llvm.call @aligned_alloc(%arg1, %arg0)
   // CHECK: llvm.br ^[[REST]](%[[OTHER]] : !llvm.ptr)
   // CHECK: ^[[REST]](%[[BLOCK:.*]]: !llvm.ptr):
   %block = llvm.call @aligned_alloc(%alignment, %size) {rmem.in = @nodes} : (i64, i64) -> !llvm.ptr
-  // CHECK: %[[LEFT:.*]] = rmem.release @nodes, %[[BLOCK]]
+  // CHECK: %[[LEFT:.*]] = remotable.release @nodes, %[[BLOCK]]
   // CHECK: llvm.call @free(%[[LEFT]])
   llvm.call @free(%block) {rmem.in = @nodes} : (!llvm.ptr) -> ()
-  // CHECK: rmem.try_alloc @nodes, %arg0 align %arg1
+  // CHECK: remotable.try_alloc @nodes, %arg0 align %arg1
   // CHECK: llvm.call @memalign(%arg1, %arg0)
   %old = llvm.call @memalign(%alignment, %size) {rmem.in = @nodes} : (i64, i64) -> !llvm.ptr
   llvm.return
@@ -106,7 +106,7 @@ llvm.func @aligned_at(%place: !llvm.ptr, %size: i64, %alignment: i64) -> i32 {
   // CHECK: %[[NONE:.*]] = llvm.mlir.constant(0 : i64)
   // CHECK: %[[LESS:.*]] = llvm.icmp "ult" %arg2, %[[LEAST]]
   // CHECK: %[[ASKED:.*]] = llvm.select %[[LESS]], %[[NONE]], %arg2
-  // CHECK: %[[TRIED:.*]] = rmem.try_alloc @nodes, %arg1 align %[[ASKED]]
+  // CHECK: %[[TRIED:.*]] = remotable.try_alloc @nodes, %arg1 align %[[ASKED]]
   // CHECK: llvm.cond_br %{{.*}}, ^[[MADE:.*]](%[[TRIED]] : !llvm.ptr), ^[[PLAIN:.*]]
   // CHECK: ^[[PLAIN]]:
   // CHECK: %[[WHY:.*]] = llvm.call @posix_memalign(%arg0, %arg2, %arg1)
@@ -123,13 +123,13 @@ llvm.func @aligned_at(%place: !llvm.ptr, %size: i64, %alignment: i64) -> i32 {
 
 // CHECK-LABEL: llvm.func @creates_aligned
 llvm.func @creates_aligned(%size: i64, %alignment: i64, %nothrow: !llvm.ptr) -> !llvm.ptr attributes {personality = @__gxx_personality_v0} {
-  // CHECK: rmem.try_alloc @nodes, %arg0 align %arg1
+  // CHECK: remotable.try_alloc @nodes, %arg0 align %arg1
   // CHECK: llvm.call @_ZnamSt11align_val_tRKSt9nothrow_t(%arg0, %arg1, %arg2)
   %quiet = llvm.call @_ZnamSt11align_val_tRKSt9nothrow_t(%size, %alignment, %nothrow) {rmem.in = @nodes} : (i64, i64, !llvm.ptr) -> !llvm.ptr
-  // CHECK: %[[LEFT:.*]] = rmem.release @nodes, %{{.*}}
+  // CHECK: %[[LEFT:.*]] = remotable.release @nodes, %{{.*}}
   // CHECK: llvm.call @_ZdlPvmSt11align_val_t(%[[LEFT]], %arg0, %arg1)
   llvm.call @_ZdlPvmSt11align_val_t(%quiet, %size, %alignment) {rmem.in = @nodes} : (!llvm.ptr, i64, i64) -> ()
-  // CHECK: rmem.try_alloc @nodes, %arg0 align %arg1
+  // CHECK: remotable.try_alloc @nodes, %arg0 align %arg1
   // CHECK: llvm.invoke @_ZnwmSt11align_val_t(%arg0, %arg1) to
   %block = llvm.invoke @_ZnwmSt11align_val_t(%size, %alignment) to ^made unwind ^pad {rmem.in = @nodes} : (i64, i64) -> !llvm.ptr
 ^made:

@@ -1,9 +1,9 @@
 // Loops that go through lines look each up once, and send for those that they come to.
 // RUN: farside-opt %s --farside-structure --farside-hold-lines | FileCheck %s
 
-rmem.section @numbers capacity 65536 line 4096 ways 1 ahead 8
-rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
-rmem.section @small capacity 640 line 128 ways 1 ahead 0
+rmem.cache_section @numbers capacity 65536 line 4096 ways 1 ahead 8
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+rmem.cache_section @small capacity 640 line 128 ways 1 ahead 0
 
 // CHECK-LABEL: llvm.func @sum
 // CHECK: scf.while
@@ -100,12 +100,12 @@ llvm.func @packed(%array: !llvm.ptr, %count: i64, %value: f80) {
 // CHECK: %[[SOME:.*]] = arith.minui %{{.*}}, %{{.*}}
 // CHECK: %[[COUNT:.*]] = arith.select %[[MISSES]], %[[SOME]]
 // CHECK: scf.for unsigned %{{.*}} to %[[COUNT]]
-// CHECK: rmem.want @nodes
+// CHECK: rmem.fetch_if_not_in_cache @nodes
 // CHECK: scf.for unsigned
 // CHECK: arith.andi %{{.*}}, %[[MISSES]]
 // CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]]
 // CHECK: %[[LATER:.*]] = llvm.load %[[AT]]
-// CHECK: rmem.want @nodes, %[[LATER]]
+// CHECK: rmem.fetch_if_not_in_cache @nodes, %[[LATER]]
 // CHECK: rmem.load @nodes
 llvm.func @lead(%array: !llvm.ptr, %count: i64) -> i64 {
   %zero = llvm.mlir.constant(0 : i64) : i64
@@ -126,7 +126,7 @@ llvm.func @lead(%array: !llvm.ptr, %count: i64) -> i64 {
 
 // Nothing is sent for where the section file says so.
 // CHECK-LABEL: llvm.func @lead_to_small
-// CHECK-NOT: rmem.want
+// CHECK-NOT: rmem.fetch_if_not_in_cache
 // CHECK: llvm.return
 llvm.func @lead_to_small(%array: !llvm.ptr, %count: i64) -> i64 {
   %zero = llvm.mlir.constant(0 : i64) : i64

@@ -1,24 +1,24 @@
 // RUN: farside-opt %s -split-input-file -verify-diagnostics
 
 // expected-error@+1 {{has lines of 100 bytes}}
-rmem.section @odd capacity 65536 line 100 ways 2 ahead 8
+rmem.cache_section @odd capacity 65536 line 100 ways 2 ahead 8
 
 // -----
 
 // expected-error@+1 {{has no room for one set of lines}}
-rmem.section @small capacity 128 line 128 ways 2 ahead 8
+rmem.cache_section @small capacity 128 line 128 ways 2 ahead 8
 
 // -----
 
 llvm.func @nowhere(%size: i64) {
   // expected-error@+1 {{is of the section @nodes, which there is not}}
-  %block = rmem.alloc @nodes, %size
+  %block = remotable.alloc @nodes, %size
   llvm.return
 }
 
 // -----
 
-rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
 llvm.func @crooked(%block: !llvm.ptr) {
   // expected-error@+1 {{has an alignment of 3, which is no power of two}}
   %value = rmem.load @nodes, %block align 3 : i32
@@ -32,3 +32,22 @@ llvm.func @neither(%one: !llvm.ptr, %other: !llvm.ptr, %size: i64) {
   rmem.move to %one, from %other, %size
   llvm.return
 }
+
+// -----
+
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+llvm.func @wide(%block: !llvm.ptr) {
+  // expected-error@+1 {{uses 0 bytes, which are those of no line}}
+  %address = rmem.deref @nodes, %block size 0
+  llvm.return
+}
+
+// -----
+
+// expected-error@+1 {{has the attribute "remotable.twice", which there is not}}
+llvm.func @twice() attributes {remotable.twice}
+
+// -----
+
+// expected-error@+1 {{has the attribute remotable.offload, which is one of functions, and has no value}}
+llvm.func @valued() attributes {remotable.offload = 3 : i32}

@@ -1,20 +1,21 @@
 // Operations become calls of what programs bring along; the structure of the section is known.
 // RUN: farside-opt %s --farside-lower-remote | FileCheck %s
 
-// CHECK-NOT: rmem
+// CHECK-NOT: rmem.
+// CHECK-NOT: remotable
 // CHECK-DAG: llvm.mlir.global external hidden @farside.section.nodes() {{.*}}: !llvm.array<88 x i8>
-rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
-rmem.section @edges capacity 65536 line 4096 ways 1 ahead 8
-rmem.section @odd capacity 640 line 64 ways 2 ahead 0
-rmem.section @wide capacity 65536 line 128 ways 4 ahead 8
-rmem.section @anywhere capacity 65536 line 128 ways 0 ahead 8
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+rmem.cache_section @edges capacity 65536 line 4096 ways 1 ahead 8
+rmem.cache_section @odd capacity 640 line 64 ways 2 ahead 0
+rmem.cache_section @wide capacity 65536 line 128 ways 4 ahead 8
+rmem.cache_section @anywhere capacity 65536 line 128 ways 0 ahead 8
 
 // CHECK-LABEL: llvm.func @all
 llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   // CHECK: %[[ROOM:.*]] = llvm.alloca %{{.*}} x !llvm.array<8 x i8> {alignment = 16 : i64}
   // CHECK: %[[SECTION:.*]] = llvm.mlir.addressof @farside.section.nodes
   // CHECK: %[[BLOCK:.*]] = llvm.call @farside_rt_malloc(%[[SECTION]], %arg0)
-  %block = rmem.alloc @nodes, %size
+  %block = remotable.alloc @nodes, %size
   // CHECK: %[[WHOLE:.*]] = llvm.mlir.constant(1 : i32)
   // CHECK: %[[SHIFT:.*]] = llvm.mlir.constant(7 : i32)
   // CHECK: %[[WAYS:.*]] = llvm.mlir.constant(2 : i32)
@@ -31,14 +32,14 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   // CHECK: %[[TO:.*]] = llvm.call @farside_rt_write_known(%{{.*}}, %[[PART]], %[[ROOM]], %{{.*}}, %[[BLOCKS]])
   // CHECK: llvm.store %arg0, %[[TO]] {alignment = 1 : i64} : i64, !llvm.ptr
   // CHECK: llvm.call @farside_rt_written(
-  %other = rmem.alloc @edges, %size
+  %other = remotable.alloc @edges, %size
   rmem.store @edges, %size, %other align 1 : i64
   // CHECK: llvm.call @farside_rt_move(
   rmem.move to @nodes %block, from %plain, %size
   // CHECK: llvm.call @farside_rt_fill(
   rmem.fill @nodes, %block, %byte, %size
   // CHECK: llvm.call @farside_rt_release(
-  %rest = rmem.release @nodes, %block
+  %rest = remotable.release @nodes, %block
   llvm.return
 }
 
@@ -47,9 +48,9 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
 llvm.func @tries(%size: i64, %alignment: i64) {
   // CHECK: %[[SECTION:.*]] = llvm.mlir.addressof @farside.section.nodes
   // CHECK: llvm.call @farside_rt_try_malloc(%[[SECTION]], %arg0)
-  %block = rmem.try_alloc @nodes, %size
+  %block = remotable.try_alloc @nodes, %size
   // CHECK: llvm.call @farside_rt_try_aligned(%{{.*}}, %arg0, %arg1)
-  %aligned = rmem.try_alloc @nodes, %size align %alignment
+  %aligned = remotable.try_alloc @nodes, %size align %alignment
   llvm.return
 }
 
@@ -100,11 +101,11 @@ llvm.func @soon(%at: !llvm.ptr, %turns: i64) -> i1 {
   // CHECK: llvm.trunc %[[MISSES]] : i32 to i1
   %misses = rmem.misses @nodes
   // CHECK: llvm.call @farside_rt_want_known(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %{{.*}})
-  rmem.want @nodes, %at
+  rmem.fetch_if_not_in_cache @nodes, %at
   // CHECK: llvm.call @farside_rt_want_set(%{{.*}}, %arg0)
-  rmem.want @wide, %at
+  rmem.fetch_if_not_in_cache @wide, %at
   // CHECK: llvm.call @farside_rt_want_full(%{{.*}}, %arg0)
-  rmem.want @anywhere, %at
+  rmem.fetch_if_not_in_cache @anywhere, %at
   // CHECK: llvm.call @farside_rt_follow_known(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %{{.*}})
   rmem.follow @nodes, %at
   // CHECK: llvm.call @farside_rt_follow_set(%{{.*}}, %arg0)
@@ -115,4 +116,21 @@ llvm.func @soon(%at: !llvm.ptr, %turns: i64) -> i1 {
   // CHECK: llvm.call @farside_rt_done(%{{.*}}, %arg0, %[[STRIDE]], %arg1, %arg1)
   rmem.done @wide, %at, %turns of %turns stride 8
   llvm.return %misses : i1
+}
+
+// What a lookup consists of.
+// CHECK-LABEL: llvm.func @one_by_one
+llvm.func @one_by_one(%at: !llvm.ptr, %size: i64) -> !llvm.ptr attributes {remotable.offload} {
+  // CHECK: llvm.call @farside_rt_fetch(%{{.*}}, %arg0, %arg1)
+  rmem.fetch @nodes, %at, %size
+  // CHECK: llvm.call @farside_rt_wait(%{{.*}}, %arg0)
+  rmem.wait @nodes, %at
+  // CHECK: %[[EIGHT:.*]] = llvm.mlir.constant(8 : i64)
+  // CHECK: %[[WRITTEN:.*]] = llvm.mlir.constant(1 : i32)
+  // CHECK: %[[ADDRESS:.*]] = llvm.call @farside_rt_address(%{{.*}}, %arg0, %[[EIGHT]], %[[WRITTEN]])
+  %address = rmem.paddr @nodes, %at size 8 written
+  // CHECK: llvm.call @farside_rt_flush(%{{.*}}, %arg0, %arg1)
+  rmem.flush @nodes, %at, %size
+  // CHECK: llvm.return %[[ADDRESS]]
+  llvm.return %address : !llvm.ptr
 }

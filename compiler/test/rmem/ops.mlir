@@ -1,21 +1,21 @@
 // Every operation is printed as it is read.
 // RUN: farside-opt %s | farside-opt | FileCheck %s
 
-// CHECK: rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
-rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
+// CHECK: rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
 
 // CHECK-LABEL: llvm.func @all
 llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
-  // CHECK: %[[BLOCK:.*]] = rmem.alloc @nodes, %arg0
-  %block = rmem.alloc @nodes, %size
-  // CHECK: rmem.try_alloc @nodes, %arg0
-  %room = rmem.try_alloc @nodes, %size
-  // CHECK: rmem.try_alloc @nodes, %arg0 align %arg0
-  %aligned = rmem.try_alloc @nodes, %size align %size
-  // CHECK: rmem.alloc_zeroed @nodes, %arg0, %arg0
-  %zeroed = rmem.alloc_zeroed @nodes, %size, %size
-  // CHECK: rmem.realloc @nodes, %{{.*}}, %arg0
-  %grown = rmem.realloc @nodes, %zeroed, %size
+  // CHECK: %[[BLOCK:.*]] = remotable.alloc @nodes, %arg0
+  %block = remotable.alloc @nodes, %size
+  // CHECK: remotable.try_alloc @nodes, %arg0
+  %room = remotable.try_alloc @nodes, %size
+  // CHECK: remotable.try_alloc @nodes, %arg0 align %arg0
+  %aligned = remotable.try_alloc @nodes, %size align %size
+  // CHECK: remotable.alloc_zeroed @nodes, %arg0, %arg0
+  %zeroed = remotable.alloc_zeroed @nodes, %size, %size
+  // CHECK: remotable.realloc @nodes, %{{.*}}, %arg0
+  %grown = remotable.realloc @nodes, %zeroed, %size
   // CHECK: %[[VALUE:.*]] = rmem.load @nodes, %[[BLOCK]] align 4 : i32
   %value = rmem.load @nodes, %block align 4 : i32
   // CHECK: rmem.store @nodes, %[[VALUE]], %[[BLOCK]] align 4 : i32
@@ -30,7 +30,32 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   rmem.follow @nodes, %block
   // CHECK: rmem.done @nodes, %[[BLOCK]], %arg0 of %arg0 stride -8
   rmem.done @nodes, %block, %size of %size stride -8
-  // CHECK: %[[REST:.*]] = rmem.release @nodes, %[[BLOCK]]
-  %rest = rmem.release @nodes, %block
+  // CHECK: rmem.fetch_if_not_in_cache @nodes, %[[BLOCK]]
+  rmem.fetch_if_not_in_cache @nodes, %block
+  // CHECK: rmem.fetch @nodes, %[[BLOCK]], %arg0
+  rmem.fetch @nodes, %block, %size
+  // CHECK: rmem.wait @nodes, %[[BLOCK]]
+  rmem.wait @nodes, %block
+  // CHECK: rmem.paddr @nodes, %[[BLOCK]] size 8 written
+  %address = rmem.paddr @nodes, %block size 8 written
+  // CHECK: rmem.deref @nodes, %[[BLOCK]] size 16
+  %other = rmem.deref @nodes, %block size 16
+  // CHECK: rmem.flush @nodes, %[[BLOCK]], %arg0
+  rmem.flush @nodes, %block, %size
+  // CHECK: rmem.load @nodes, %[[BLOCK]] align 4 : vector<4xf32>
+  %vector = rmem.load @nodes, %block align 4 : vector<4xf32>
+  // CHECK: rmem.turns @nodes, %[[BLOCK]] size 8 stride 16
+  %turns = rmem.turns @nodes, %block size 8 stride 16
+  // CHECK: rmem.ahead @nodes, %[[BLOCK]], %{{.*}} start %{{.*}} size 8 stride 16
+  %misses = rmem.misses @nodes
+  rmem.ahead @nodes, %block, %turns start %misses size 8 stride 16
+  // CHECK: %[[LINE:.*]] = rmem.hold @nodes, %[[BLOCK]], %{{.*}} size 8 stride 16 written
+  %line = rmem.hold @nodes, %block, %turns size 8 stride 16 written
+  // CHECK: rmem.let_go @nodes, %[[LINE]]
+  rmem.let_go @nodes, %line
+  // CHECK: rmem.here @nodes, %[[BLOCK]] size 16 written
+  %here = rmem.here @nodes, %block size 16 written
+  // CHECK: %[[REST:.*]] = remotable.release @nodes, %[[BLOCK]]
+  %rest = remotable.release @nodes, %block
   llvm.return
 }

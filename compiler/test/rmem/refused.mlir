@@ -1,7 +1,7 @@
 // What cannot be converted is an error: left as it is, the program would be wrong.
 // RUN: farside-opt %s -split-input-file -verify-diagnostics --farside-to-remote
 
-rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
 llvm.func @volatile(%at: !llvm.ptr) -> i32 {
   // expected-error@+1 {{is volatile or atomic, and cannot be converted to remote memory}}
   %value = llvm.load volatile %at {rmem.in = @nodes} : !llvm.ptr -> i32
@@ -10,7 +10,7 @@ llvm.func @volatile(%at: !llvm.ptr) -> i32 {
 
 // -----
 
-rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
 llvm.func @strlen(!llvm.ptr) -> i64
 llvm.func @called(%at: !llvm.ptr) -> i64 {
   // expected-error@+1 {{cannot be converted to remote memory}}

@@ -1,8 +1,8 @@
 // What is accessed close together looks its line up once.
 // RUN: farside-opt %s --farside-share-lookups | FileCheck %s
 
-rmem.section @nodes capacity 65536 line 128 ways 2 ahead 8
-rmem.section @edges capacity 65536 line 4096 ways 1 ahead 8
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+rmem.cache_section @edges capacity 65536 line 4096 ways 1 ahead 8
 
 // Two lines at once: if both are here all is done with plain accesses, else with lookups.
 // CHECK-LABEL: llvm.func @update

@@ -6,11 +6,12 @@ include "mlir/Pass/PassBase.td"
 def ToRemote : Pass<"farside-to-remote", "mlir::ModuleOp"> {
   let summary = "Turn marked operations into those of rmem";
   let description = [{
-    What may come to remote memory has the attribute `rmem.in`, which names the section: allocations, loads, stores,
+    What may come to remote memory becomes operations of `rmem`, and what allocates and frees it those of `remotable`. It has the attribute `rmem.in`, which names the section: allocations, loads, stores,
     calls of `free` and `realloc`, and the intrinsics that copy and fill. Of the latter, `rmem.from` names the section of
     what is read. What cannot be turned is an error: the program would be wrong.
   }];
-  let dependentDialects = ["::farside::rmem::RmemDialect", "mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::farside::remotable::RemotableDialect", "::farside::rmem::RmemDialect",
+                           "mlir::LLVM::LLVMDialect"];
 }
 
 def HoldLines : Pass<"farside-hold-lines", "mlir::ModuleOp"> {
@@ -46,6 +47,15 @@ def ShareLookups : Pass<"farside-share-lookups", "mlir::ModuleOp"> {
   let dependentDialects = ["::farside::rmem::RmemDialect", "mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect",
                            "mlir::scf::SCFDialect"];
   let statistics = [Statistic<"shared", "stretches-shared", "Stretches that share lookups">];
+}
+
+def ExpandDerefs : Pass<"farside-expand-derefs", "mlir::ModuleOp"> {
+  let summary = "Turn what translates pointers into what that consists of";
+  let description = [{
+    `rmem.deref` becomes `rmem.fetch_if_not_in_cache`, `rmem.wait` and `rmem.paddr`. The first stands where the pointer is
+    first known in the block, unless a call or another operation of a section, which could undo it, stands between.
+  }];
+  let dependentDialects = ["::farside::rmem::RmemDialect"];
 }
 
 def LowerRemote : Pass<"farside-lower-remote", "mlir::ModuleOp"> {

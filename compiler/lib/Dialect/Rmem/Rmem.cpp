@@ -13,6 +13,8 @@ using namespace mlir;
 
 namespace farside::rmem {
 
+constexpr int64_t longestLine = 2 << 20;
+
 void RmemDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
@@ -20,22 +22,22 @@ void RmemDialect::initialize() {
       >();
 }
 
-LogicalResult SectionOp::verify() {
+LogicalResult CacheSectionOp::verify() {
   int64_t line = getLine();
-  if (line < 64 || line > (2 << 20) || !llvm::isPowerOf2_64(line))
+  if (line < 64 || line > longestLine || !llvm::isPowerOf2_64(line))
     return emitOpError("has lines of ") << line << " bytes: a line has 64 bytes to 2 MiB, and a power of two of them";
   if (int64_t(getWays()) < 0 || int64_t(getCapacity()) / line < std::max<int64_t>(getWays(), 1))
     return emitOpError("has no room for one set of lines");
   return success();
 }
 
-namespace {
-
 LogicalResult verifySection(Operation *op, FlatSymbolRefAttr section, SymbolTableCollection &tables) {
-  if (section && !tables.lookupNearestSymbolFrom<SectionOp>(op, section))
+  if (section && !tables.lookupNearestSymbolFrom<CacheSectionOp>(op, section))
     return op->emitOpError("is of the section ") << section << ", which there is not";
   return success();
 }
+
+namespace {
 
 LogicalResult verifyAlignment(Operation *op, int64_t alignment) {
   if (alignment < 1 || !llvm::isPowerOf2_64(alignment))
@@ -49,12 +51,20 @@ LogicalResult verifySize(Operation *op, int64_t size) {
   return success();
 }
 
+LogicalResult verifyWithin(Operation *op, int64_t size) {
+  if (size < 1 || size > longestLine)
+    return op->emitOpError("uses ") << size << " bytes, which are those of no line";
+  return success();
+}
+
 } // namespace
 
 LogicalResult LoadOp::verify() { return verifyAlignment(*this, getAlignment()); }
 LogicalResult StoreOp::verify() { return verifyAlignment(*this, getAlignment()); }
 LogicalResult TurnsOp::verify() { return verifySize(*this, getSize()); }
 LogicalResult HoldOp::verify() { return verifySize(*this, getSize()); }
+LogicalResult PaddrOp::verify() { return verifyWithin(*this, getSize()); }
+LogicalResult DerefOp::verify() { return verifyWithin(*this, getSize()); }
 LogicalResult AheadOp::verify() {
   if (getStride() == 0)
     return emitOpError("comes to nothing new");
@@ -77,11 +87,6 @@ LogicalResult MoveOp::verifySymbolUses(SymbolTableCollection &tables) {
   LogicalResult Name::verifySymbolUses(SymbolTableCollection &tables) {                                                \
     return verifySection(*this, getSectionAttr(), tables);                                                             \
   }
-IN_SECTION(AllocOp)
-IN_SECTION(TryAllocOp)
-IN_SECTION(AllocZeroedOp)
-IN_SECTION(ReallocOp)
-IN_SECTION(ReleaseOp)
 IN_SECTION(LoadOp)
 IN_SECTION(StoreOp)
 IN_SECTION(FillOp)
@@ -90,8 +95,13 @@ IN_SECTION(HoldOp)
 IN_SECTION(LetGoOp)
 IN_SECTION(DoneOp)
 IN_SECTION(AheadOp)
-IN_SECTION(WantOp)
+IN_SECTION(FetchIfNotInCacheOp)
 IN_SECTION(FollowOp)
+IN_SECTION(FetchOp)
+IN_SECTION(WaitOp)
+IN_SECTION(PaddrOp)
+IN_SECTION(DerefOp)
+IN_SECTION(FlushOp)
 IN_SECTION(MissesOp)
 IN_SECTION(HereOp)
 #undef IN_SECTION

@@ -12,4 +12,12 @@
 #define GET_OP_CLASSES
 #include "Farside/Dialect/Rmem/Rmem.h.inc"
 
+namespace farside::rmem {
+
+/// Whether an operation's section, if it has one, is there.
+mlir::LogicalResult verifySection(mlir::Operation *op, mlir::FlatSymbolRefAttr section,
+                                  mlir::SymbolTableCollection &tables);
+
+} // namespace farside::rmem
+
 #endif

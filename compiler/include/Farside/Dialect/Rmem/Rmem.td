@@ -1,17 +1,22 @@
 #ifndef FARSIDE_DIALECT_RMEM
 #define FARSIDE_DIALECT_RMEM
 
-include "mlir/IR/OpBase.td"
+include "Farside/Dialect/Pointer.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 def Rmem_Dialect : Dialect {
   let name = "rmem";
   let cppNamespace = "::farside::rmem";
-  let summary = "Memory in sections";
+  let summary = "What programs do with memory in sections";
   let description = [{
     A remote pointer is a number, the section in the top 8 bits and the place in it below, so that it is an `!llvm.ptr`
-    as any other: it is added to, compared, stored and passed on by the operations of the LLVM dialect. What this
-    dialect has is what differs: allocating, and coming to what is pointed to.
+    as any other: elements are addressed, and pointers compared, stored and passed on, by the operations of the LLVM dialect.
+    What this dialect has is what differs: coming to what is pointed to (thesis 6.1, 6.4). What is allocated in sections is
+    of the dialect `remotable`.
+
+    Values are loaded and stored as a whole (`load`, `store`), vectors as all others. Loops hold lines (`turns`, `hold`,
+    `let_go`) and send for them (`ahead`, `done`); what is close together is looked up once (`here`). The rest is what a
+    lookup consists of, one by one: `deref` is `fetch_if_not_in_cache`, `wait` and `paddr`.
 
     Every operation also takes plain pointers, and then does what the one of the LLVM dialect does. The section is that
     of the pointers that are remote. Operations are lowered by `farside-lower-remote` to calls of
@@ -20,26 +25,19 @@ def Rmem_Dialect : Dialect {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
-/// A pointer as the program has them, remote or plain.
-def Rmem_Pointer
-    : Type<CPred<"::llvm::isa<::mlir::LLVM::LLVMPointerType>($_self) && "
-                 "::llvm::cast<::mlir::LLVM::LLVMPointerType>($_self).getAddressSpace() == 0">,
-           "pointer", "::mlir::LLVM::LLVMPointerType">,
-      BuildableType<"::mlir::LLVM::LLVMPointerType::get($_builder.getContext())">;
-
 class Rmem_Op<string mnemonic, list<Trait> traits = []> : Op<Rmem_Dialect, mnemonic, traits>;
 
 /// An operation that works on pointers of one section.
 class Rmem_InSection<string mnemonic> : Rmem_Op<mnemonic, [DeclareOpInterfaceMethods<SymbolUserOpInterface>]>;
 
-def Rmem_SectionOp : Rmem_Op<"section", [Symbol]> {
+def Rmem_CacheSectionOp : Rmem_Op<"cache_section", [Symbol]> {
   let summary = "A section of the program";
   let description = [{
     Its bytes of local memory, the bytes of a line, the lines of a set (1: direct; 0: all), and how many lines loops send
     for beforehand.
 
     ```mlir
-    rmem.section @nodes capacity 67108864 line 128 ways 2 ahead 8
+    rmem.cache_section @nodes capacity 67108864 line 128 ways 2 ahead 8
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$capacity, I64Attr:$line, I32Attr:$ways, I64Attr:$ahead);
@@ -49,51 +47,9 @@ def Rmem_SectionOp : Rmem_Op<"section", [Symbol]> {
   let hasVerifier = 1;
 }
 
-def Rmem_AllocOp : Rmem_InSection<"alloc"> {
-  let summary = "malloc() in a section";
-  let arguments = (ins FlatSymbolRefAttr:$section, I64:$size);
-  let results = (outs Rmem_Pointer:$pointer);
-  let assemblyFormat = "$section `,` $size attr-dict";
-}
-
-def Rmem_TryAllocOp : Rmem_InSection<"try_alloc"> {
-  let summary = "Memory in a section, or null if it has no room";
-  let description = [{
-    For `operator new`, which is called then: it throws if there is no other memory either. What an alignment is asked for
-    is at a multiple of so many bytes; null also if that is no power of two, or more than there can be in a section.
-  }];
-  let arguments = (ins FlatSymbolRefAttr:$section, I64:$size, Optional<I64>:$alignment);
-  let results = (outs Rmem_Pointer:$pointer);
-  let assemblyFormat = "$section `,` $size (`align` $alignment^)? attr-dict";
-}
-
-def Rmem_AllocZeroedOp : Rmem_InSection<"alloc_zeroed"> {
-  let summary = "calloc() in a section";
-  let arguments = (ins FlatSymbolRefAttr:$section, I64:$count, I64:$each);
-  let results = (outs Rmem_Pointer:$pointer);
-  let assemblyFormat = "$section `,` $count `,` $each attr-dict";
-}
-
-def Rmem_ReallocOp : Rmem_InSection<"realloc"> {
-  let summary = "realloc() of a pointer that may be of a section, which the result is of, too";
-  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$old, I64:$size);
-  let results = (outs Rmem_Pointer:$pointer);
-  let assemblyFormat = "$section `,` $old `,` $size attr-dict";
-}
-
-def Rmem_ReleaseOp : Rmem_InSection<"release"> {
-  let summary = "Free what is in a section";
-  let description = [{
-    What is not comes back and is for the program's own `free`; else a null pointer does, of which `free` makes nothing.
-  }];
-  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer);
-  let results = (outs Rmem_Pointer:$plain);
-  let assemblyFormat = "$section `,` $pointer attr-dict";
-}
-
 def Rmem_LoadOp : Rmem_InSection<"load"> {
   let summary = "Load a value";
-  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer, I64Attr:$alignment);
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64Attr:$alignment);
   let results = (outs AnyType:$value);
   let assemblyFormat = "$section `,` $pointer `align` $alignment attr-dict `:` type($value)";
   let hasVerifier = 1;
@@ -101,7 +57,7 @@ def Rmem_LoadOp : Rmem_InSection<"load"> {
 
 def Rmem_StoreOp : Rmem_InSection<"store"> {
   let summary = "Store a value";
-  let arguments = (ins FlatSymbolRefAttr:$section, AnyType:$value, Rmem_Pointer:$pointer, I64Attr:$alignment);
+  let arguments = (ins FlatSymbolRefAttr:$section, AnyType:$value, Farside_Pointer:$pointer, I64Attr:$alignment);
   let assemblyFormat = [{
     $section `,` $value `,` $pointer `align` $alignment attr-dict `:` type($value)
   }];
@@ -116,7 +72,7 @@ def Rmem_MoveOp : Rmem_Op<"move", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
     ```
   }];
   let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$to_section, OptionalAttr<FlatSymbolRefAttr>:$from_section,
-                       Rmem_Pointer:$to, Rmem_Pointer:$from, I64:$size);
+                       Farside_Pointer:$to, Farside_Pointer:$from, I64:$size);
   let assemblyFormat = [{
     `to` ($to_section^)? $to `,` `from` ($from_section^)? $from `,` $size attr-dict
   }];
@@ -125,7 +81,7 @@ def Rmem_MoveOp : Rmem_Op<"move", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
 
 def Rmem_FillOp : Rmem_InSection<"fill"> {
   let summary = "memset() in a section";
-  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$to, I8:$byte, I64:$size);
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$to, I8:$byte, I64:$size);
   let assemblyFormat = "$section `,` $to `,` $byte `,` $size attr-dict";
 }
 
@@ -135,7 +91,7 @@ def Rmem_TurnsOp : Rmem_InSection<"turns"> {
     Each turn uses `size` bytes, the first one those at `pointer`, and each one those `stride` bytes on. 0 if already
     the first ones lie across the end of a line.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer, I64Attr:$size, I64Attr:$stride);
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64Attr:$size, I64Attr:$stride);
   let results = (outs I64:$turns);
   let assemblyFormat = "$section `,` $pointer `size` $size `stride` $stride attr-dict";
   let hasVerifier = 1;
@@ -147,9 +103,9 @@ def Rmem_HoldOp : Rmem_InSection<"hold"> {
     The result is the address, in local memory, of what the first turn uses, and is good until `rmem.let_go`. It is null
     if there are no turns, or if the line cannot be kept. `turns` is no more than `rmem.turns` says.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer, I64:$turns, I64Attr:$size,
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64:$turns, I64Attr:$size,
                        I64Attr:$stride, UnitAttr:$written);
-  let results = (outs Rmem_Pointer:$address);
+  let results = (outs Farside_Pointer:$address);
   let assemblyFormat = [{
     $section `,` $pointer `,` $turns `size` $size `stride` $stride (`written` $written^)? attr-dict
   }];
@@ -158,7 +114,7 @@ def Rmem_HoldOp : Rmem_InSection<"hold"> {
 
 def Rmem_LetGoOp : Rmem_InSection<"let_go"> {
   let summary = "No longer keep a line; of a null pointer nothing is made";
-  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$address);
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$address);
   let assemblyFormat = "$section `,` $address attr-dict";
 }
 
@@ -169,13 +125,13 @@ def Rmem_DoneOp : Rmem_InSection<"done"> {
     before it ends. If it has left a line by that, and goes through more than the section has room for, the line leaves
     before others.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer, I64:$turns, I64:$all, I64Attr:$stride);
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64:$turns, I64:$all, I64Attr:$stride);
   let assemblyFormat = "$section `,` $pointer `,` $turns `of` $all `stride` $stride attr-dict";
 }
 
-def Rmem_WantOp : Rmem_InSection<"want"> {
+def Rmem_FetchIfNotInCacheOp : Rmem_InSection<"fetch_if_not_in_cache"> {
   let summary = "Send for what will be used soon, if it is not here";
-  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer);
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer);
   let assemblyFormat = "$section `,` $pointer attr-dict";
 }
 
@@ -185,14 +141,57 @@ def Rmem_FollowOp : Rmem_InSection<"follow"> {
     Something close to the pointer has just been used. Nothing is fetched to know where it leads, and nothing is sent for if
     lately nothing was missing, or if other threads use the section.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$at);
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$at);
   let assemblyFormat = "$section `,` $at attr-dict";
+}
+
+def Rmem_FetchOp : Rmem_InSection<"fetch"> {
+  let summary = "Send for the lines of so many bytes, without waiting";
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64:$size);
+  let assemblyFormat = "$section `,` $pointer `,` $size attr-dict";
+}
+
+def Rmem_WaitOp : Rmem_InSection<"wait"> {
+  let summary = "Wait until a line is here, and fetch it if nobody has";
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer);
+  let assemblyFormat = "$section `,` $pointer attr-dict";
+}
+
+def Rmem_PaddrOp : Rmem_InSection<"paddr"> {
+  let summary = "The address, in local memory, of bytes of one line";
+  let description = [{
+    It is good until the next operation of the section that may send for lines, or call. If no `rmem.wait` came before, this
+    waits. If bytes are to be `written`, that is taken note of. Of a section that several threads use an address is good only
+    while its line is held: see `rmem.hold`.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64Attr:$size, UnitAttr:$written);
+  let results = (outs Farside_Pointer:$address);
+  let assemblyFormat = "$section `,` $pointer `size` $size (`written` $written^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Rmem_DerefOp : Rmem_InSection<"deref"> {
+  let summary = "Translate a remote pointer into an address in local memory";
+  let description = [{
+    As `rmem.paddr`, of what need not be here. `farside-expand-derefs` makes it `rmem.fetch_if_not_in_cache`, `rmem.wait` and
+    `rmem.paddr`, so that the first of them can be moved to where the pointer is first known.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64Attr:$size, UnitAttr:$written);
+  let results = (outs Farside_Pointer:$address);
+  let assemblyFormat = "$section `,` $pointer `size` $size (`written` $written^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Rmem_FlushOp : Rmem_InSection<"flush"> {
+  let summary = "Store what was written of so many bytes, and have their lines leave before others";
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64:$size);
+  let assemblyFormat = "$section `,` $pointer `,` $size attr-dict";
 }
 
 def Rmem_MissesOp : Rmem_InSection<"misses"> {
   let summary = "Whether it is worth sending for what will be used soon";
   let description = [{
-    It is if lately something was missing that was used, or that was sent for by `rmem.want`. To be asked once in a while.
+    It is if lately something was missing that was used, or that was sent for by `rmem.fetch_if_not_in_cache`. To be asked once in a while.
   }];
   let arguments = (ins FlatSymbolRefAttr:$section);
   let results = (outs I1:$misses);
@@ -206,8 +205,8 @@ def Rmem_HereOp : Rmem_InSection<"here"> {
     lie across the end of a line, or if other threads use the section; nothing is fetched. If they are to be `written`, that
     is taken note of.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer, I64Attr:$size, UnitAttr:$written);
-  let results = (outs Rmem_Pointer:$address);
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64Attr:$size, UnitAttr:$written);
+  let results = (outs Farside_Pointer:$address);
   let assemblyFormat = "$section `,` $pointer `size` $size (`written` $written^)? attr-dict";
 }
 
@@ -217,7 +216,7 @@ def Rmem_AheadOp : Rmem_InSection<"ahead"> {
     The loop is at `pointer`, has `turns` to go, and takes `stride` bytes with each. At its `start` all lines are sent
     for that the section's `ahead` says, and then the one that is so far away.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$section, Rmem_Pointer:$pointer, I64:$turns, I1:$start, I64Attr:$size,
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64:$turns, I1:$start, I64Attr:$size,
                        I64Attr:$stride);
   let assemblyFormat = [{
     $section `,` $pointer `,` $turns `start` $start `size` $size `stride` $stride attr-dict
