@@ -14,7 +14,8 @@ namespace farside {
 
 void registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<flow::FlowDialect, remotable::RemotableDialect, rmem::RmemDialect, mlir::arith::ArithDialect,
-                  mlir::cf::ControlFlowDialect, mlir::DLTIDialect, mlir::LLVM::LLVMDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
+                  mlir::cf::ControlFlowDialect, mlir::DLTIDialect, mlir::LLVM::LLVMDialect, mlir::scf::SCFDialect,
+                  mlir::ub::UBDialect>();
 }
 
 } // namespace farside

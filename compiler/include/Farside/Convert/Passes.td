@@ -6,9 +6,10 @@ include "mlir/Pass/PassBase.td"
 def ToRemote : Pass<"farside-to-remote", "mlir::ModuleOp"> {
   let summary = "Turn marked operations into those of rmem";
   let description = [{
-    What may come to remote memory becomes operations of `rmem`, and what allocates and frees it those of `remotable`. It has the attribute `rmem.in`, which names the section: allocations, loads, stores,
-    calls of `free` and `realloc`, and the intrinsics that copy and fill. Of the latter, `rmem.from` names the section of
-    what is read. What cannot be turned is an error: the program would be wrong.
+    What may come to remote memory becomes operations of `rmem`, and what allocates and frees it those of `remotable`. It
+    has the attribute `rmem.in`, which names the section: allocations, loads, stores, calls of `free` and `realloc`, and the
+    intrinsics that copy and fill. Of the latter, `rmem.from` names the section of what is read. What cannot be turned is an
+    error: the program would be wrong.
   }];
   let dependentDialects = ["::farside::remotable::RemotableDialect", "::farside::rmem::RmemDialect",
                            "mlir::LLVM::LLVMDialect"];

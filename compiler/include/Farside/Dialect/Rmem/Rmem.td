@@ -191,7 +191,8 @@ def Rmem_FlushOp : Rmem_InSection<"flush"> {
 def Rmem_MissesOp : Rmem_InSection<"misses"> {
   let summary = "Whether it is worth sending for what will be used soon";
   let description = [{
-    It is if lately something was missing that was used, or that was sent for by `rmem.fetch_if_not_in_cache`. To be asked once in a while.
+    It is if lately something was missing that was used, or that was sent for by `rmem.fetch_if_not_in_cache`. To be asked
+    once in a while.
   }];
   let arguments = (ins FlatSymbolRefAttr:$section);
   let results = (outs I1:$misses);
