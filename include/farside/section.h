@@ -25,6 +25,7 @@
  *   misses, or that fetches, flushes or frees. Who needs two lines at once pins one of them.
  * - If several threads do (`shared`), an address is good only while its line is pinned. farside_get,
  *   farside_set, farside_read and farside_write see to that themselves.
+ * - Sections that share memory (`with`) are one section in this: a miss in one ends the addresses of all.
  * - What is written through an address has to be said (farside_at_mut, farside_pin_mut), before.
  *
  * What lies across the end of a line has no address: farside_read and farside_write copy it. Blocks that
@@ -72,6 +73,8 @@ typedef uint64_t farside_ptr;
 #define FARSIDE_DIRECT 1u
 #define FARSIDE_FULL 0u
 
+struct farside_section;
+
 /* What a section is to be. */
 struct farside_section_options {
     /* For messages; may be null. */
@@ -84,6 +87,12 @@ struct farside_section_options {
     unsigned ways;
     /* Whether several threads use it at once. */
     int shared;
+    /*
+     * A section that is open and not used at the same time, whose local memory it shares; may be null. All
+     * that share memory have as much as the largest of them. It is that one's which needed a line last; of
+     * the others nothing is here then. If several threads use them, all are `shared`.
+     */
+    const struct farside_section *with;
 };
 
 /* How the program sees a section. Farside fills it in; nobody else needs to look at it. */
@@ -107,7 +116,7 @@ struct farside_field {
     uint32_t start, length;
 };
 
-#define FARSIDE_SECTION_VERSION 1
+#define FARSIDE_SECTION_VERSION 2
 
 #define FARSIDE_ID_SHIFT_ 56
 #define FARSIDE_STATE_ 3u
@@ -160,7 +169,8 @@ FARSIDE_INLINE void farside_section_plain_(struct farside_section *section) {
  * is plain memory.
  *
  * Returns 0, or -1, and sets errno, and Farside tells the user why, if
- *   EINVAL  there are no such lines or sets, or not one of them fits into the capacity,
+ *   EINVAL  there are no such lines or sets, not one of them fits into the capacity, or the section that it
+ *           is to share memory with was closed,
  *   ENOMEM  the local limit leaves less than that,
  *   ENOSPC  there are 255 sections already.
  */

@@ -35,7 +35,8 @@ Constant *optionsOf(Module &module, const SectionSpec &section, bool shared) {
   Constant *text = ConstantDataArray::getString(module.getContext(), section.name);
   auto *name = new GlobalVariable(module, text->getType(), true, GlobalValue::PrivateLinkage, text);
   Constant *fields[] = {name, builder.getInt64(section.capacity), builder.getInt64(section.line),
-                        builder.getInt32(section.ways), builder.getInt32(shared)};
+                        builder.getInt32(section.ways), builder.getInt32(shared),
+                        ConstantPointerNull::get(builder.getPtrTy())};
   Constant *how = ConstantStruct::getAnon(fields);
   return new GlobalVariable(module, how->getType(), true, GlobalValue::PrivateLinkage, how);
 }

@@ -5,7 +5,7 @@
 
 int main(void) {
     struct farside_section section;
-    struct farside_section_options how = {"exam", 8192, 128, 2, 1};
+    struct farside_section_options how = {"exam", 8192, 128, 2, 1, 0};
     unsigned i, sum = 0;
     farside_ptr words;
     if (farside_section_open(&section, &how) != 0) return 1;

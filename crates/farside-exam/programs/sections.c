@@ -235,9 +235,9 @@ static void children(void) {
 /* What cannot be is refused, and works as plain memory. */
 static void nonsense(void) {
     static const struct farside_section_options wrong[] = {
-        {"short lines", 1 << 20, 48, 1, 0},  {"long lines", 1 << 30, 4 << 20, 1, 0},
-        {"no lines", 64, 128, 1, 0},         {"wide sets", 1 << 20, 4096, 1000, 0},
-        {"no end", (size_t)-1, 64, 0, 0},    {"beyond the limit", 64 << 20, 64, 2, 0},
+        {"short lines", 1 << 20, 48, 1, 0, 0},  {"long lines", 1 << 30, 4 << 20, 1, 0, 0},
+        {"no lines", 64, 128, 1, 0, 0},         {"wide sets", 1 << 20, 4096, 1000, 0, 0},
+        {"no end", (size_t)-1, 64, 0, 0, 0},    {"beyond the limit", 64 << 20, 64, 2, 0, 0},
     };
     size_t i;
     for (i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -256,7 +256,7 @@ static void nonsense(void) {
 }
 
 int main(int argc, char **argv) {
-    struct farside_section_options how = {"exam", 0, 0, 0, 0};
+    struct farside_section_options how = {"exam", 0, 0, 0, 0, 0};
     const char *what = argc > 4 ? argv[4] : "all";
     const int all = strcmp(what, "all") == 0;
     if (argc < 4) return 2;

@@ -146,6 +146,8 @@ counters! {
     section_written_bytes,
     /// Lines that were put beside their sets, in which all lines were pinned.
     section_beside,
+    /// How often a section took over the local memory that it shares with others.
+    section_takeovers,
     /// Calls of functions that ran where their data is.
     offload_calls,
     /// Calls that could have, and ran in the program.

@@ -16,12 +16,15 @@ use farside_sections::{
 
 use crate::{far, hint, sys, thread};
 
-/// The version of [`View`] and [`Options`] that programs must have been compiled with.
-const VERSION: c_int = 1;
+/// The version of [`View`] and [`Options`] that programs may have been compiled with at most.
+const VERSION: c_int = 2;
+
+/// The first in which a section can share the memory of another one.
+const WITH_SHARING: c_int = 2;
 
 pub static SECTIONS: Registry = Registry::new();
 
-/// `struct farside_section_options`.
+/// `struct farside_section_options`, as far as it is in all versions.
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct Options {
@@ -30,6 +33,26 @@ pub struct Options {
     line: usize,
     ways: c_uint,
     shared: c_int,
+}
+
+/// The same from [`WITH_SHARING`] on.
+#[repr(C)]
+struct SharingOptions {
+    options: Options,
+    with: *const View,
+}
+
+/// The number of the section whose memory a new one is to share: none, if that is plain memory.
+///
+/// # Safety
+/// `options` lead to what they are in that version, and `with` of it to a section or nowhere.
+unsafe fn shares_with(options: *const Options, version: c_int) -> Option<u32> {
+    if version < WITH_SHARING {
+        return None;
+    }
+    // SAFETY: what the caller says; both may be far memory.
+    let with = unsafe { (*options.cast::<SharingOptions>()).with.as_ref() };
+    with.map(|view| view.id).filter(|id| *id != 0)
 }
 
 /// Most fields of a record.
@@ -101,12 +124,14 @@ pub unsafe extern "C" fn farside_section_open_(
     options: *const Options,
     version: c_int,
 ) -> c_int {
-    if view.is_null() || options.is_null() || version != VERSION {
+    if view.is_null() || options.is_null() || !(1..=VERSION).contains(&version) {
         return fail(libc::EINVAL);
     }
     let Some(service) = far::service() else { return 0 };
     // SAFETY: the caller's options; they may be far memory, and are read before the pager is entered.
-    let (options, name) = unsafe { (*options, Name::copy((*options).name)) };
+    let (options, name, with) =
+        unsafe { (*options, Name::copy((*options).name), shares_with(options, version)) };
+    let Ok(with) = with.map(u8::try_from).transpose() else { return fail(libc::EINVAL) };
     let structure = match options.ways {
         0 => Structure::Full,
         1 => Structure::Direct,
@@ -114,7 +139,7 @@ pub unsafe extern "C" fn farside_section_open_(
     };
     let shape = Shape { structure, line: options.line as u64, capacity: options.capacity as u64 };
     let opened = hint::act(|_| {
-        let opened = SECTIONS.add(Box::new(PagerHost(service)), shape);
+        let opened = SECTIONS.add(Box::new(PagerHost(service)), shape, with);
         if let Err(why) = &opened {
             name.complain(why);
         }
@@ -130,7 +155,7 @@ pub unsafe extern "C" fn farside_section_open_(
             0
         }
         Some(Err(AddError::TooMany)) => fail(libc::ENOSPC),
-        Some(Err(AddError::Open(OpenError::Shape(_)))) => fail(libc::EINVAL),
+        Some(Err(AddError::Open(OpenError::Shape(_)) | AddError::Unknown(_))) => fail(libc::EINVAL),
         Some(Err(AddError::Open(_))) => fail(libc::ENOMEM),
     }
 }

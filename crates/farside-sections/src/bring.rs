@@ -17,6 +17,9 @@ const MOST_FLIGHTS: usize = 1024;
 /// So many lines that have arrived are put in place for each that is asked for.
 const RIPE: usize = 2;
 
+/// So often it is tried again to take the structure's memory over, where lines are pinned and nothing is left beside it.
+const PATIENCE: u32 = 100;
+
 /// Why a line is wanted.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -42,6 +45,8 @@ enum Step {
     Home(u32, Old, Turns),
     /// To get local memory for a line beside the structure.
     Borrow,
+    /// To take the structure's memory over.
+    TakeOver,
     /// To let others end what they are at.
     Wait,
 }
@@ -82,7 +87,11 @@ impl Section {
 
     fn fetch_ahead(&self, line: u32) -> Result<(), SectionError> {
         self.land_ripe()?;
-        let step = self.next_step(line, Purpose::Ahead)?;
+        let mut step = self.next_step(line, Purpose::Ahead, false)?;
+        if matches!(step, Step::TakeOver) {
+            let turn = self.take_over()?;
+            step = self.next_step(line, Purpose::Ahead, turn.is_none())?;
+        }
         if let Step::Fetch(job) = step {
             self.fetch_job(job, Purpose::Ahead)?;
         }
@@ -123,10 +132,20 @@ impl Section {
     /// Sees to it that a line is here; returns its slot.
     pub(crate) fn bring(&self, line: u32, pin: bool) -> Result<u32, SectionError> {
         let purpose = if pin { Purpose::Pin } else { Purpose::Use };
-        let mut waited = false;
+        let (mut waited, mut beside, mut turn, mut patience) = (false, false, None, PATIENCE);
         loop {
             let seen = self.seen();
-            match self.next_step(line, purpose)? {
+            let step = match self.next_step(line, purpose, std::mem::take(&mut beside)) {
+                // Pins of other threads mostly end soon.
+                Err(SectionError::Pinned(_)) if patience > 0 && !self.lock().holds => {
+                    patience -= 1;
+                    Step::Wait
+                }
+                step => step?,
+            };
+            // With a slot in hand, the memory can be taken over by others again.
+            drop(turn.take());
+            match step {
                 Step::Here(slot) => return Ok(slot),
                 Step::Fetch(job) => {
                     if let Some(slot) = self.fetch_job(job, purpose)? {
@@ -141,7 +160,11 @@ impl Section {
                 }
                 Step::Land(landing) => _ = self.land(landing, Purpose::Ahead, AHEAD)?,
                 Step::Home(slot, old, turns) => self.send_home(slot, old, turns)?,
-                Step::Borrow => self.borrow()?,
+                Step::Borrow => self.borrow(),
+                Step::TakeOver => {
+                    turn = self.take_over()?;
+                    beside = turn.is_none();
+                }
                 Step::Wait => {
                     if !waited && self.lock().transit.contains_key(&line) {
                         Counters::add(&self.counters().section_late, 1);
@@ -154,9 +177,14 @@ impl Section {
         }
     }
 
-    fn next_step(&self, line: u32, purpose: Purpose) -> Result<Step, SectionError> {
+    /// `beside`: if others hold the structure's memory, they cannot give it up.
+    fn next_step(&self, line: u32, purpose: Purpose, beside: bool) -> Result<Step, SectionError> {
         let inner = &mut *self.lock();
         if let Some(slot) = self.find(inner, line) {
+            let may_move = purpose == Purpose::Use && slot >= self.geometry.slots();
+            if may_move && !inner.holds && !beside && !self.lines.is_pinned(slot) {
+                return Ok(Step::TakeOver);
+            }
             return self.use_found(inner, line, slot, purpose);
         }
         let ahead = purpose == Purpose::Ahead;
@@ -166,7 +194,7 @@ impl Section {
         if ahead && inner.transit.len() >= MOST_FLIGHTS {
             return Ok(Step::Nothing);
         }
-        Ok(match self.room(inner, line, ahead) {
+        Ok(match self.room(inner, line, ahead, beside) {
             Room::Slot(slot, old) => match self.job(inner, line, slot, old) {
                 Some(job) => {
                     self.count_wanted(&job, purpose);
@@ -175,6 +203,7 @@ impl Section {
                 None if ahead => Step::Nothing,
                 None => Step::Wait,
             },
+            Room::TakeOver => Step::TakeOver,
             _ if ahead => Step::Nothing,
             Room::Land(other) => self.take_flight(inner, other),
             Room::Wait => Step::Wait,
@@ -196,6 +225,7 @@ impl Section {
         }
         if slot >= self.geometry.slots()
             && purpose == Purpose::Use
+            && inner.holds
             && self.has_room(line)
             && let Some(state) = self.lines.claim(slot)
         {
@@ -389,15 +419,17 @@ impl Section {
         result
     }
 
-    /// Gets local memory for lines beside the structure.
-    fn borrow(&self) -> Result<(), SectionError> {
+    /// Gets local memory for lines beside the structure. If there is none, one of those that are there has to leave.
+    fn borrow(&self) {
         let line = self.geometry.line();
         let (pages, slots) = (line.div_ceil(PAGE) as u64, (PAGE / line).max(1) as u32);
-        self.host.lend(pages).map_err(|_| SectionError::Pinned(self.id))?;
+        if self.host.lend(pages).is_err() {
+            self.lock().refused = true;
+            return;
+        }
         let inner = &mut *self.lock();
         inner.extra_pages += pages;
         inner.extra_slots = (inner.extra_slots + slots).min(EXTRA);
         Counters::add(&self.counters().section_bytes, pages * PAGE as u64);
-        Ok(())
     }
 }

@@ -1,9 +1,11 @@
 //! Storing lines that were written, before they have to leave.
 
+use std::ops::Range;
+
 use farside_pager::counters::Counters;
 
 use crate::inner::{Inner, Old, Transit};
-use crate::lines::{AHEAD, DIRTY, PINS, READY, SOON, STATE};
+use crate::lines::{AHEAD, DIRTY, EMPTY, PINS, READY, SOON, STATE};
 use crate::pointer::RemotePtr;
 use crate::section::{Section, SectionError};
 use crate::transfer;
@@ -132,25 +134,50 @@ impl Section {
     /// Stores all that was written, and has all lines leave.
     pub(crate) fn evict_all(&self) -> Result<(), SectionError> {
         self.land_all()?;
-        let slots = 0..self.lines.tags.len() as u32;
+        let pinned = self.leave(0..self.lines.tags.len() as u32)?;
+        pinned.map_or(Ok(()), |_| Err(SectionError::Pinned(self.id)))
+    }
+
+    /// Has the lines in some slots leave, to which nobody brings others meanwhile; what was written of them is stored.
+    /// Ends at the first slot whose line is pinned, and returns it.
+    pub(crate) fn leave(&self, slots: Range<u32>) -> Result<Option<u32>, SectionError> {
         for slot in slots {
-            if self.lines.state(slot) & STATE == READY {
-                self.flush_line(self.lines.line(slot))?;
-            }
-            let inner = &mut *self.lock();
-            match self.lines.state(slot) {
-                state if state & STATE != READY => {}
-                state if state & PINS != 0 => return Err(SectionError::Pinned(self.id)),
-                _ => {
-                    if let Some(state) = self.lines.claim(slot) {
-                        let old = self.vacate(inner, slot, state & !DIRTY);
-                        self.count_evicted(&old);
-                        self.leave_empty(inner, slot);
-                    }
+            loop {
+                let seen = self.seen();
+                match self.lines.state(slot) {
+                    state if state & STATE == EMPTY => break,
+                    _ if self.lines.holds_pinned(slot) => return Ok(Some(slot)),
+                    state if state & STATE != READY => self.land_in(slot, seen)?,
+                    state if state & DIRTY != 0 => _ = self.flush_line(self.lines.line(slot))?,
+                    _ => self.drop_clean(slot),
                 }
             }
         }
+        Ok(None)
+    }
+
+    /// Ends a fetch into a slot that nobody waits for, or waits for whoever else deals with what is in it.
+    fn land_in(&self, slot: u32, seen: u32) -> Result<(), SectionError> {
+        let flight = self.lock().transit.iter().find_map(|(line, transit)| match transit {
+            Transit::Flight { slot: into, .. } if *into == slot => Some(*line),
+            _ => None,
+        });
+        if !flight.map_or(Ok(false), |line| self.land_flight(line))? {
+            self.wait(seen);
+        }
         Ok(())
+    }
+
+    /// Has the line in a slot leave, unless somebody has pinned it or written to it.
+    fn drop_clean(&self, slot: u32) {
+        let inner = &mut *self.lock();
+        let Some(state) = self.lines.claim(slot) else { return };
+        if state & DIRTY != 0 {
+            return self.lines.set_state(slot, READY | state & (DIRTY | SOON | AHEAD));
+        }
+        let old = self.vacate(inner, slot, state);
+        self.count_evicted(&old);
+        self.leave_empty(inner, slot);
     }
 
     /// Nothing is on its way any more.

@@ -1,5 +1,7 @@
 //! What ends: blocks that are freed, sections that are closed, and a process that forks.
 
+use std::sync::Arc;
+
 use farside_os::memory::PAGE;
 
 use crate::inner::Transit;
@@ -119,7 +121,8 @@ impl Section {
     ///
     /// # Errors
     /// If the far store fails; the rest is done all the same.
-    pub fn close(self) -> Result<(), SectionError> {
+    pub fn close(self: Arc<Self>) -> Result<(), SectionError> {
+        let turn = self.group_turn();
         let mut result = self.land_all();
         let pages = {
             let space = &self.lock().space;
@@ -133,13 +136,17 @@ impl Section {
         let lent = {
             let inner = &mut *self.lock();
             inner.space.close(&*self.host);
-            pages_of(&self.geometry) + inner.extra_pages
+            inner.extra_pages
         };
+        let own = || pages_of(&self.geometry);
+        let lent = lent + turn.as_ref().map_or_else(own, |turn| self.leave_group(turn));
         self.uncount(lent * PAGE as u64);
-        let Self { host, lines, .. } = self;
-        // The memory goes before others may have it.
-        drop(lines);
-        host.take_back(lent);
+        drop(turn);
+        // Nobody else has it any more, and its memory goes before others may have that.
+        if let Some(Self { host, lines, .. }) = Arc::into_inner(self) {
+            drop(lines);
+            host.take_back(lent);
+        }
         result
     }
 }

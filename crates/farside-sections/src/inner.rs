@@ -37,9 +37,13 @@ pub(crate) struct Inner {
     /// How many of these slots there is local memory for, and its pages.
     pub extra_slots: u32,
     pub extra_pages: u64,
+    /// Whether somebody was refused memory for more of them just now.
+    pub refused: bool,
     /// Pages that somebody reads or writes on behalf of a line that is shorter.
     pub turns: FxHashSet<u64>,
     pub selection: Option<Selection>,
+    /// Whether the section has the memory of its structure; always, unless it shares it with others.
+    pub holds: bool,
 }
 
 /// A line that is neither here nor far.
@@ -82,7 +86,7 @@ pub(crate) struct Landing {
 }
 
 impl Inner {
-    pub fn new(geometry: &Geometry) -> Self {
+    pub fn new(geometry: &Geometry, holds: bool) -> Self {
         let hands = if geometry.full || geometry.ways == 1 { 0 } else { geometry.sets as usize };
         Self {
             space: Space::new(geometry.shift),
@@ -97,8 +101,10 @@ impl Inner {
             extra: FxHashMap::default(),
             extra_slots: 0,
             extra_pages: 0,
+            refused: false,
             turns: FxHashSet::default(),
             selection: None,
+            holds,
         }
     }
 
@@ -119,6 +125,13 @@ impl Inner {
         } else {
             self.soon.pop_back()
         }
+    }
+
+    /// All of the structure is empty, as it was at first.
+    pub fn start_anew(&mut self) {
+        (self.hand, self.fresh) = (0, 0);
+        self.vacant.clear();
+        self.soon.clear();
     }
 
     /// Takes a turn at pages, all or none.

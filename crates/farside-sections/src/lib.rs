@@ -8,6 +8,7 @@
 mod bring;
 mod flush;
 mod give_up;
+mod group;
 mod host;
 mod index;
 mod inner;

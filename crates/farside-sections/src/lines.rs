@@ -181,6 +181,18 @@ impl Lines {
         self.state(slot) & PINS != 0
     }
 
+    /// Whether a slot holds a line that is pinned.
+    pub fn holds_pinned(&self, slot: u32) -> bool {
+        let state = self.state(slot);
+        state & STATE == READY && state & PINS != 0
+    }
+
+    /// Gives the memory of the first `len` bytes of slots, which are empty, back to the kernel.
+    pub fn give_back(&self, len: usize) {
+        // What the kernel keeps is used again when lines come here again, and harms nobody before.
+        let _ = memory::drop_range(self.data, len, "lines of a section");
+    }
+
     /// Which blocks of a line with state `state` were written; forgets it.
     pub fn take_written(&self, slot: u32, state: u16) -> u64 {
         let blocks = self.written.map(|written| written[slot as usize].swap(0, AcqRel));

@@ -1,9 +1,9 @@
 //! The sections of a process, by their numbers.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
 
@@ -27,6 +27,9 @@ pub enum AddError {
     /// All numbers are taken.
     #[error("there are 255 sections already, and no more numbers for them")]
     TooMany,
+    /// There is no section to share memory with.
+    #[error("it is to share the memory of section {0}, and there is none of this number")]
+    Unknown(u8),
 }
 
 impl Default for Registry {
@@ -44,17 +47,34 @@ impl Registry {
         }
     }
 
-    /// Opens a section under a number that is free.
+    /// Opens a section under a number that is free; it may share the memory of another one.
     ///
     /// # Errors
-    /// If there cannot be such a section, or no number is free.
-    pub fn add(&self, host: Box<dyn Host>, shape: Shape) -> Result<&Section, AddError> {
+    /// If there cannot be such a section, no number is free, or there is no other one of that number.
+    pub fn add(
+        &self,
+        host: Box<dyn Host>,
+        shape: Shape,
+        with: Option<u8>,
+    ) -> Result<&Section, AddError> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let id = (1..=MOST_SECTIONS)
             .find(|id| self.sections[*id].load(Acquire).is_null())
             .ok_or(AddError::TooMany)?;
-        let section = Box::new(Section::open(host, Options { id: id as u8, shape })?);
-        let section = Box::into_raw(section);
+        let options = Options { id: id as u8, shape };
+        let section = match with {
+            None => Section::open(host, options)?,
+            Some(with) => {
+                let other = self.sections[usize::from(with)].load(Acquire);
+                if other.is_null() {
+                    return Err(AddError::Unknown(with));
+                }
+                // SAFETY: this function made it from an `Arc`, of which this is no share, and nobody removes it meanwhile.
+                let other = unsafe { ManuallyDrop::new(Arc::from_raw(other)) };
+                Section::open_with(host, options, &other)?
+            }
+        };
+        let section = Arc::into_raw(section).cast_mut();
         self.sections[id].store(section, Release);
         // SAFETY: just made, and only `remove`, whose caller vouches for the others, ends it.
         Ok(unsafe { &*section })
@@ -81,7 +101,7 @@ impl Registry {
         if section.is_null() {
             return None;
         }
-        // SAFETY: `add` made it from a box, and it was taken out just now.
-        Some(unsafe { Box::from_raw(section) }.close())
+        // SAFETY: `add` made it from an `Arc`, and it was taken out just now.
+        Some(unsafe { Arc::from_raw(section) }.close())
     }
 }

@@ -17,6 +17,8 @@ pub(crate) enum Room {
     Wait,
     /// Into a slot beside the structure, for which there is no memory yet.
     Borrow,
+    /// Into the structure, when the section has taken its memory over.
+    TakeOver,
     /// Nowhere: all is pinned.
     None,
 }
@@ -41,8 +43,16 @@ impl Section {
         self.slot_in_structure(line).or_else(extra)
     }
 
-    /// Makes room for a line that is not here; beside the structure only if somebody waits for it.
-    pub(crate) fn room(&self, inner: &mut Inner, line: u32, ahead: bool) -> Room {
+    /// Makes room for a line that is not here; beside the structure only if somebody waits for it. `beside`: if others hold
+    /// the structure's memory, they cannot give it up.
+    pub(crate) fn room(&self, inner: &mut Inner, line: u32, ahead: bool, beside: bool) -> Room {
+        if !inner.holds {
+            return match (beside, ahead) {
+                (false, _) => Room::TakeOver,
+                (true, true) => Room::None,
+                (true, false) => self.room_beside(inner),
+            };
+        }
         let chosen = if self.index.is_some() {
             self.choose_anywhere(inner)
         } else {
@@ -187,7 +197,7 @@ impl Section {
         if let Some(slot) = slots.clone().find(|slot| self.take_empty(*slot)) {
             return Room::Slot(slot, None);
         }
-        if inner.extra_slots < EXTRA {
+        if inner.extra_slots < EXTRA && !std::mem::take(&mut inner.refused) {
             return Room::Borrow;
         }
         let left = slots.clone().find_map(|slot| Some((slot, self.lines.claim(slot)?)));
@@ -198,12 +208,13 @@ impl Section {
         }
     }
 
-    /// Whether a line that is beside the structure could be in it.
+    /// Whether a line that is beside the structure could be in it, whose memory the section has.
     pub(crate) fn has_room(&self, line: u32) -> bool {
         let first = self.geometry.first_slot(line);
         // Of all slots a few are looked at.
         let slots = first..first + self.geometry.ways.min(64);
-        slots.into_iter().any(|slot| self.may_leave(slot))
+        let is_empty = |slot| self.lines.state(slot) & STATE == EMPTY;
+        slots.into_iter().any(|slot| is_empty(slot) || self.may_leave(slot))
     }
 
     /// Takes the line out of a slot that was claimed in this state.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use farside_far::FarError;
 use farside_os::OsError;
@@ -11,6 +11,7 @@ use farside_pager::NotLent;
 use farside_pager::counters::Counters;
 use thiserror::Error;
 
+use crate::group::{Group, Need};
 use crate::host::Host;
 use crate::index::Index;
 use crate::inner::{Inner, Turns};
@@ -81,13 +82,17 @@ pub enum SectionError {
 /// All methods may be called by several threads at once, but for [`close`](Self::close) and
 /// [`select`](Self::select). An address is good as long as its line is pinned. If only one thread uses the section, it is
 /// also good until the next call here that is not about a line that was used lately: the next miss, or what fetches,
-/// stores or frees lines.
+/// stores or frees lines. Sections that share memory are one in this.
 pub struct Section {
     pub(crate) id: u8,
     pub(crate) geometry: Geometry,
     pub(crate) lines: Lines,
     pub(crate) index: Option<Index>,
     pub(crate) host: Box<dyn Host>,
+    /// Those that it shares local memory with.
+    pub(crate) group: OnceLock<Arc<Group>>,
+    /// A slot that was pinned when another section of the group wanted the memory.
+    pub(crate) blocker: AtomicU32,
     inner: Mutex<Inner>,
     /// Grows whenever something has changed for which others may wait.
     changes: AtomicU32,
@@ -100,27 +105,60 @@ impl Section {
     ///
     /// # Errors
     /// If it makes no sense, or there is no local memory for it.
-    pub fn open(host: Box<dyn Host>, options: Options) -> Result<Self, OpenError> {
+    pub fn open(host: Box<dyn Host>, options: Options) -> Result<Arc<Self>, OpenError> {
         let geometry = options.shape.geometry()?;
         let pages = pages_of(&geometry);
+        Self::build(host, options.id, geometry, pages, None)
+    }
+
+    /// Makes an empty section that shares the local memory of another one, and of all that share that already: together
+    /// they have as much as the largest of them, and one has it at a time, which needed a slot last; what was written
+    /// of the others is stored then, and their lines have left. As long as lines of that one are pinned, lines of others
+    /// are put beside their structures (thesis 3.4).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        host: Box<dyn Host>,
+        options: Options,
+        with: &Arc<Self>,
+    ) -> Result<Arc<Self>, OpenError> {
+        let geometry = options.shape.geometry()?;
+        let group = Group::of(with);
+        let turn = group.turn(&*with.host);
+        let pages = turn.more_with(Need::of(&geometry));
+        let section = Self::build(host, options.id, geometry, pages, Some(Arc::clone(&group)))?;
+        turn.enter(&section);
+        Ok(section)
+    }
+
+    /// Takes so many pages of local memory, and makes a section.
+    fn build(
+        host: Box<dyn Host>,
+        id: u8,
+        geometry: Geometry,
+        pages: u64,
+        group: Option<Arc<Group>>,
+    ) -> Result<Arc<Self>, OpenError> {
         host.lend(pages)?;
-        let section = Self::build(&*host, &geometry);
-        let (lines, index) = section.inspect_err(|_| host.take_back(pages))?;
+        let (lines, index) = Self::reserve(&geometry).inspect_err(|_| host.take_back(pages))?;
         Counters::add(&host.counters().section_bytes, pages * PAGE as u64);
-        Ok(Self {
-            id: options.id,
+        Ok(Arc::new(Self {
+            id,
             geometry,
             lines,
             index,
             host,
-            inner: Mutex::new(Inner::new(&geometry)),
+            inner: Mutex::new(Inner::new(&geometry, group.is_none())),
+            group: group.map_or_else(OnceLock::new, OnceLock::from),
+            blocker: AtomicU32::new(0),
             changes: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
             peak: AtomicU64::new(0),
-        })
+        }))
     }
 
-    fn build(_host: &dyn Host, geometry: &Geometry) -> Result<(Lines, Option<Index>), OsError> {
+    fn reserve(geometry: &Geometry) -> Result<(Lines, Option<Index>), OsError> {
         let index = if geometry.full { Some(Index::new(geometry.slots())?) } else { None };
         Ok((Lines::new(geometry)?, index))
     }

@@ -98,6 +98,8 @@ impl Section {
                 Err(bad) => return Ok(Err(bad)),
             },
         };
+        // Nobody else has lines leave by what was selected before.
+        let _turn = self.group_turn();
         self.evict_all()?;
         self.lock().selection = selection;
         Ok(Ok(()))

@@ -121,6 +121,27 @@ fn short_lines_move_less_than_pages() {
 }
 
 #[test]
+fn sections_of_phases_share_memory() {
+    let test = "sections_of_phases_share_memory";
+    let Some(place) = Place::new(test, "phases.c", "gcc", &["-std=gnu99"]) else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = format!("file:{}?size=256M", directory.path().join("pages").display());
+    // Of three of them no two would be within the limit.
+    for (far, shape) in [
+        ("embedded:", ["1", "64", "2200000", "0"]),
+        (SLOW, ["2", "256", "2200000", "0"]),
+        (SLOW, ["2", "128", "2200000", "1"]),
+        ("embedded:", ["0", "4096", "2200000", "1"]),
+        (&file, ["4", "4096", "2200000", "1"]),
+    ] {
+        let counted = place.run(far, &shape);
+        assert!(counter(&counted, "section_takeovers") > 20, "{shape:?}: {counted}");
+        assert!(counter(&counted, "section_beside") > 0, "{shape:?}: {counted}");
+        assert_eq!(counter(&counted, "section_bytes"), 0, "{shape:?}: {counted}");
+    }
+}
+
+#[test]
 fn sections_that_cannot_be_are_refused_and_work_as_plain_memory() {
     let test = "sections_that_cannot_be_are_refused_and_work_as_plain_memory";
     let Some(place) = place(test) else { return };

@@ -1,4 +1,4 @@
-//! A thread of a run: what it does with the section, and what it expects.
+//! A thread of a run: what it does with sections, and what it expects.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use farside_sections::{RemotePtr, SectionError};
 
 use crate::PAGE;
 use crate::random::Random;
-use crate::world::World;
+use crate::world::{Member, World};
 
 /// Most lines that a thread has pinned at once.
 const MOST_PINNED: usize = 4;
@@ -16,19 +16,37 @@ pub struct Program {
     world: Rc<World>,
     thread: u64,
     random: Random,
-    /// Words whose lines are pinned, and their addresses.
-    pinned: Vec<(usize, usize)>,
-    /// Blocks that are this thread's alone, and what they are full of.
-    blocks: Vec<(RemotePtr, u64, u8)>,
+    /// The section that it uses for now.
+    at: usize,
+    pinned: Vec<Pinned>,
+    blocks: Vec<Block>,
+}
+
+/// A word whose line is pinned, and its address.
+struct Pinned {
+    member: usize,
+    word: usize,
+    address: usize,
+}
+
+/// What is a thread's alone, and what it is full of.
+struct Block {
+    member: usize,
+    ptr: RemotePtr,
+    size: u64,
+    byte: u8,
 }
 
 impl Program {
     pub fn new(world: Rc<World>, thread: u64, random: Random) -> Self {
-        Self { world, thread, random, pinned: Vec::new(), blocks: Vec::new() }
+        Self { world, thread, random, at: 0, pinned: Vec::new(), blocks: Vec::new() }
     }
 
     pub fn run(mut self) {
         for _ in 0..self.world.operations {
+            if self.random.permille(60) {
+                self.at = self.random.below(self.world.members.len() as u64) as usize;
+            }
             self.act();
             self.world.host.scheduler.progress();
             self.world.host.scheduler.pause();
@@ -42,6 +60,9 @@ impl Program {
     }
 
     fn act(&mut self) {
+        if self.random.permille(10) {
+            return self.visit();
+        }
         match self.random.below(20) {
             0..=4 => self.pin_and(false),
             5 => self.store_all(),
@@ -63,13 +84,17 @@ impl Program {
         }
     }
 
+    fn member(&self) -> &Member {
+        &self.world.members[self.at]
+    }
+
     fn word(&mut self) -> usize {
-        let words = self.world.words.borrow().len();
+        let words = self.member().words.borrow().len();
         self.random.below(words as u64) as usize
     }
 
     fn at(&self, word: usize) -> RemotePtr {
-        RemotePtr(self.world.base.0 + word as u64 * 8)
+        RemotePtr(self.member().base.0 + word as u64 * 8)
     }
 
     /// What may fail fails only because the store did, or all is pinned; then it is given up.
@@ -77,6 +102,7 @@ impl Program {
         match result {
             Ok(value) => Some(value),
             Err(SectionError::Far(FarError::Full)) => None,
+            Err(SectionError::Pinned(_)) if self.world.host.is_tight() => None,
             Err(error) => panic!("{error}"),
         }
     }
@@ -85,17 +111,17 @@ impl Program {
     fn pin_and(&mut self, write: bool) {
         let word = self.word();
         self.world.host.scheduler.note(if write { "write" } else { "read" }, word as u64, 0);
-        let pinned = self.world.section.pin(self.at(word));
+        let pinned = self.member().section.pin(self.at(word));
         let Some(address) = self.expect(pinned) else { return };
-        self.pinned.push((word, address));
+        self.pinned.push(Pinned { member: self.at, word, address });
         self.check(word, address);
         if write {
-            self.world.section.note_written(address, 8);
+            self.member().section.note_written(address, 8);
             self.world.host.scheduler.pause();
             let value = self.random.next() << 2 | self.thread;
             // SAFETY: a word of a pinned line; threads take turns.
             unsafe { (address as *mut u64).write(value) };
-            self.world.words.borrow_mut()[word] = value;
+            self.member().words.borrow_mut()[word] = value;
         }
         self.world.host.scheduler.pause();
         self.check(word, address);
@@ -104,11 +130,15 @@ impl Program {
         }
     }
 
-    /// A pinned word is what was written there last.
     fn check(&self, word: usize, address: usize) {
+        self.check_in(self.at, word, address);
+    }
+
+    /// A pinned word is what was written there last.
+    fn check_in(&self, member: usize, word: usize, address: usize) {
         // SAFETY: a word of a pinned line; threads take turns.
         let here = unsafe { (address as *const u64).read() };
-        assert_eq!(here, self.world.words.borrow()[word], "word {word}");
+        assert_eq!(here, self.world.members[member].words.borrow()[word], "word {word}");
     }
 
     fn unpin(&mut self) {
@@ -116,16 +146,16 @@ impl Program {
             return;
         }
         let which = self.random.below(self.pinned.len() as u64) as usize;
-        let (word, address) = self.pinned.swap_remove(which);
-        self.check(word, address);
-        assert!(self.world.section.unpin(address));
+        let Pinned { member, word, address } = self.pinned.swap_remove(which);
+        self.check_in(member, word, address);
+        assert!(self.world.members[member].section.unpin(address));
     }
 
     /// Brings a line without pinning it; what is there then is right, as long as nobody else comes.
     fn look(&mut self) {
         let word = self.word();
         self.world.host.scheduler.note("look", word as u64, 0);
-        let address = self.world.section.address(self.at(word));
+        let address = self.member().section.address(self.at(word));
         if let Some(address) = self.expect(address) {
             self.check(word, address);
         }
@@ -134,7 +164,7 @@ impl Program {
     fn ask(&mut self, what: &'static str) {
         let (word, len) = (self.word(), self.random.below(3000));
         self.world.host.scheduler.note(what, word as u64, len);
-        let (section, at) = (&self.world.section, self.at(word));
+        let (section, at) = (&self.member().section, self.at(word));
         let done = match what {
             "fetch" => section.fetch(at, len),
             "flush" => section.flush(at, len),
@@ -149,15 +179,16 @@ impl Program {
     fn store_all(&mut self) {
         self.world.host.scheduler.note("store all", 0, 0);
         let own = |word: &u64| *word != 0 && *word & 3 == self.thread;
-        let before = self.world.words.borrow().clone();
-        let stored = self.world.section.store_all();
+        let member = self.member();
+        let before = member.words.borrow().clone();
+        let stored = member.section.store_all();
         if self.expect(stored) != Some(true) {
             return;
         }
-        let pages = self.world.section.pages();
+        let pages = member.section.pages();
         let mut far = pages.iter().flat_map(|(first, count)| *first..first + count);
-        let offset = self.world.base.offset();
-        let words = self.world.words.borrow();
+        let offset = member.base.offset();
+        let words = member.words.borrow();
         let page_of = |word: usize| (offset + word as u64 * 8) / PAGE as u64;
         let mut known = (u64::MAX, 0);
         for (at, (word, now)) in before.iter().zip(&*words).enumerate() {
@@ -184,31 +215,32 @@ impl Program {
         } else {
             self.random.between(1, 80_000)
         };
-        let Some(ptr) = self.world.section.allocate(size, 16) else { panic!("no far memory") };
+        let Some(ptr) = self.member().section.allocate(size, 16) else { panic!("no far memory") };
         self.world.host.scheduler.note("allocate", ptr.offset(), size);
         let byte = self.random.next() as u8;
+        let block = Block { member: self.at, ptr, size, byte };
         // A few bytes of it stand for all.
-        if self.touch(ptr, size, |at| {
+        if self.touch(&block, |at| {
             // SAFETY: a byte of a pinned line that is this thread's alone.
             unsafe { *at = byte };
         }) {
-            self.blocks.push((ptr, size, byte));
+            self.blocks.push(block);
         } else {
-            self.free_surely(ptr);
+            self.free_surely(&block);
         }
     }
 
-    fn free(&mut self, (ptr, size, byte): (RemotePtr, u64, u8)) {
-        self.world.host.scheduler.note("free", ptr.offset(), size);
-        self.touch(ptr, size, |at| {
+    fn free(&mut self, block: Block) {
+        self.world.host.scheduler.note("free", block.ptr.offset(), block.size);
+        self.touch(&block, |at| {
             // SAFETY: as above.
-            assert_eq!(unsafe { *at }, byte, "a byte of a block");
+            assert_eq!(unsafe { *at }, block.byte, "a byte of a block");
         });
-        self.free_surely(ptr);
+        self.free_surely(&block);
     }
 
-    fn free_surely(&self, ptr: RemotePtr) {
-        match self.world.section.free(ptr) {
+    fn free_surely(&self, block: &Block) {
+        match self.world.members[block.member].section.free(block.ptr) {
             // A failing store may be asked by landing what was under way: it is gone then.
             Ok(()) | Err(SectionError::Far(FarError::Full)) => {}
             // Somebody else's block lies in the same line.
@@ -217,14 +249,42 @@ impl Program {
     }
 
     /// Does something with the first, the last and a middle byte of a block; false if one cannot come.
-    fn touch(&self, ptr: RemotePtr, size: u64, act: impl Fn(*mut u8)) -> bool {
-        for at in [0, size / 2, size - 1] {
-            let pinned = self.world.section.pin(RemotePtr(ptr.0 + at));
+    fn touch(&self, block: &Block, act: impl Fn(*mut u8)) -> bool {
+        let section = &self.world.members[block.member].section;
+        for at in [0, block.size / 2, block.size - 1] {
+            let pinned = section.pin(RemotePtr(block.ptr.0 + at));
             let Some(address) = self.expect(pinned) else { return false };
-            self.world.section.note_written(address, 1);
+            section.note_written(address, 1);
             act(address as *mut u8);
-            assert!(self.world.section.unpin(address));
+            assert!(section.unpin(address));
         }
         true
+    }
+
+    /// Opens one more section that shares the memory of the others, uses it alone for a while, and closes it.
+    fn visit(&mut self) {
+        let joined = self.world.join(100 + self.thread as u8, &mut self.random);
+        let Some(section) = joined else { return };
+        self.world.host.scheduler.note("visit", section.id().into(), section.slots().into());
+        let count = self.random.between(1, 2000);
+        let base = section.allocate(count * 8, 16).expect("there is far memory");
+        let mut words = vec![0u64; count as usize];
+        for _ in 0..self.random.below(30) {
+            let word = self.random.below(count);
+            let ptr = RemotePtr(base.0 + word * 8);
+            if self.random.permille(300) {
+                self.expect(section.fetch(ptr, 8));
+                continue;
+            }
+            let Some(address) = self.expect(section.pin(ptr)) else { continue };
+            self.world.host.scheduler.pause();
+            // SAFETY: a word of a pinned line that is this thread's alone.
+            let here = unsafe { &mut *(address as *mut u64) };
+            assert_eq!(*here, words[word as usize], "word {word} of a visit");
+            section.note_written(address, 8);
+            (*here, words[word as usize]) = (word + 1, word + 1);
+            assert!(section.unpin(address));
+        }
+        self.expect(section.close());
     }
 }

@@ -20,8 +20,9 @@ pub struct SimHost {
     pub scheduler: Arc<Scheduler>,
     pub store: SimStore,
     pub counters: Counters,
-    /// Pages of local memory that are left.
+    /// Pages of local memory that are left, besides those that nobody can have.
     left: Cell<u64>,
+    withheld: Cell<u64>,
     next: Cell<u64>,
 }
 
@@ -72,16 +73,50 @@ impl Host for Lender {
     fn wake(&self, _word: &AtomicU32) {}
 }
 
+/// Pages of local memory that there are.
+const PLENTY: u64 = 1 << 20;
+
+impl SimHost {
+    /// From now on there are so few pages of local memory left.
+    fn withhold(&self, left: u64) {
+        self.withheld.set(self.left.replace(left) - left);
+    }
+
+    /// Whether there may be no local memory for more pins.
+    pub fn is_tight(&self) -> bool {
+        self.withheld.get() > 0
+    }
+}
+
 /// What the threads of a run share.
 pub struct World {
     pub host: Arc<SimHost>,
-    pub section: Section,
-    pub base: RemotePtr,
-    /// What the words of the section's memory hold.
-    pub words: RefCell<Vec<u64>>,
+    /// Sections that share local memory, or one.
+    pub members: Vec<Member>,
     /// Words whose last writer may still write.
     pub operations: u64,
     pub threads: u64,
+}
+
+/// A section, and a block of it.
+pub struct Member {
+    pub section: Arc<Section>,
+    pub base: RemotePtr,
+    /// What the words of the block hold.
+    pub words: RefCell<Vec<u64>>,
+}
+
+impl World {
+    /// Opens one more section that shares the memory of the others, unless there is too little.
+    pub fn join(&self, id: u8, random: &mut Random) -> Option<Arc<Section>> {
+        let options = Options { id, shape: shape(random) };
+        Section::open_with(
+            Box::new(Lender(Arc::clone(&self.host))),
+            options,
+            &self.members[0].section,
+        )
+        .ok()
+    }
 }
 
 /// Runs a seed; returns what was counted, or shows the last events.
@@ -103,7 +138,7 @@ pub fn run(seed: u64, shown: usize) -> Option<Snapshot> {
     Some(finish(world))
 }
 
-fn build(scheduler: &Arc<Scheduler>, random: &mut Random) -> World {
+fn shape(random: &mut Random) -> Shape {
     let line = 1u64 << random.pick(&[6, 6, 7, 8, 10, 12, 13]);
     let slots = random.between(1, 12);
     let structure = match random.below(3) {
@@ -111,6 +146,11 @@ fn build(scheduler: &Arc<Scheduler>, random: &mut Random) -> World {
         1 => Structure::Set(random.between(1, slots.min(4)) as u32),
         _ => Structure::Full,
     };
+    Shape { structure, line, capacity: slots * line }
+}
+
+fn build(scheduler: &Arc<Scheduler>, random: &mut Random) -> World {
+    let first = shape(random);
     let fails = random.pick(&[0, 0, 5, 40]);
     let by_part = random.permille(600);
     let latency = random.pick(&[1, 10, 100]);
@@ -118,45 +158,66 @@ fn build(scheduler: &Arc<Scheduler>, random: &mut Random) -> World {
         scheduler: Arc::clone(scheduler),
         store: SimStore::new(Arc::clone(scheduler), by_part, fails, latency),
         counters: Counters::new(),
-        left: Cell::new(1 << 20),
+        left: Cell::new(PLENTY),
+        withheld: Cell::new(0),
         next: Cell::new(1),
     });
-    let shape = Shape { structure, line, capacity: slots * line };
-    let options = Options { id: 1, shape };
+    let options = Options { id: 1, shape: first };
     let section = Section::open(Box::new(Lender(Arc::clone(&host))), options);
-    let section = section.expect("there is room");
-    let lines = random.between(1, 24);
-    let base = section.allocate(lines * line, 64).expect("there is far memory");
-    World {
+    let mut world = World {
         host,
-        section,
-        base,
-        words: RefCell::new(vec![0; (lines * line / 8) as usize]),
+        members: vec![Member::new(section.expect("there is room"), random)],
         operations: random.between(50, 400),
         threads: random.between(1, 4),
+    };
+    for id in 2..=random.pick(&[1, 1, 2, 2, 3]) {
+        let section = world.join(id, random).expect("there is room");
+        world.members.push(Member::new(section, random));
+    }
+    if random.permille(300) {
+        world.host.withhold(random.below(4));
+    }
+    world
+}
+
+impl Member {
+    fn new(section: Arc<Section>, random: &mut Random) -> Self {
+        let (lines, line) = (random.between(1, 24), section.line_len() as u64);
+        let base = section.allocate(lines * line, 64).expect("there is far memory");
+        Self { section, base, words: RefCell::new(vec![0; (lines * line / 8) as usize]) }
+    }
+
+    /// What is stored is what was written.
+    fn check(&self) {
+        self.section.select(0, &[]).expect("it goes").expect("that is all");
+        assert_eq!(self.section.unstored(), 0, "lines that were written and not stored");
+        for (at, word) in self.words.borrow().iter().enumerate() {
+            let address = self.section.address(RemotePtr(self.base.0 + at as u64 * 8));
+            // SAFETY: a word of the line that is here.
+            let here = unsafe { (address.expect("it comes") as *const u64).read() };
+            assert_eq!(here, *word, "word {at} of section {}", self.section.id());
+        }
     }
 }
 
 /// What is stored is what was written, and the counters agree with each other.
 fn finish(world: World) -> Snapshot {
     world.host.store.mend();
-    world.section.select(0, &[]).expect("it goes").expect("that is all");
-    assert_eq!(world.section.unstored(), 0, "lines that were written and not stored");
-    for (at, word) in world.words.borrow().iter().enumerate() {
-        let address = world.section.address(RemotePtr(world.base.0 + at as u64 * 8));
-        // SAFETY: a word of the line that is here.
-        let here = unsafe { (address.expect("it comes") as *const u64).read() };
-        assert_eq!(here, *word, "word {at}");
-    }
+    world.members.iter().for_each(Member::check);
     let seen = world.host.counters.snapshot();
     let wanted = seen.section_misses + seen.section_ahead;
     assert!(seen.section_evicted <= wanted, "more lines left than came");
     assert!(seen.section_ahead_used + seen.section_ahead_unused <= seen.section_ahead);
     assert!(seen.section_fetched <= wanted);
-    world.section.free(world.base).expect("it was allocated");
+    for member in &world.members {
+        member.section.free(member.base).expect("it was allocated");
+    }
     assert_eq!(world.host.store.held_pages(), 0, "pages are stored that are nobody's");
-    world.section.close().expect("it closes");
-    assert_eq!(world.host.left.get(), 1 << 20, "local memory was not given back");
+    for member in world.members {
+        member.section.close().expect("it closes");
+    }
+    let left = world.host.left.get() + world.host.withheld.get();
+    assert_eq!(left, PLENTY, "local memory was not given back");
     assert_eq!(world.host.counters.snapshot().section_bytes, 0);
     seen
 }

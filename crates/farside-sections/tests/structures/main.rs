@@ -1,6 +1,7 @@
 //! Sections beside simple models of them: what is counted, and what is read.
 
 mod blocks;
+mod groups;
 mod model;
 #[path = "../support/mod.rs"]
 mod support;
@@ -67,7 +68,7 @@ fn counted(seen: &Snapshot) -> Counted {
 /// A section, its model, and what its memory should hold.
 struct Trial {
     process: Arc<Process>,
-    section: Section,
+    section: Arc<Section>,
     model: Model,
     base: RemotePtr,
     content: Vec<u8>,

@@ -24,6 +24,18 @@ pub struct Counted {
     pub written: u64,
 }
 
+impl Counted {
+    pub fn add(&mut self, other: &Self) {
+        self.misses += other.misses;
+        self.ahead += other.ahead;
+        self.ahead_used += other.ahead_used;
+        self.ahead_unused += other.ahead_unused;
+        self.evicted += other.evicted;
+        self.clean += other.clean;
+        self.written += other.written;
+    }
+}
+
 /// Sets of slots; with `full` there is one, in which two hands go round.
 pub struct Model {
     ways: usize,
@@ -143,6 +155,25 @@ impl Model {
                 self.soon.push(slot);
             }
             (held.soon, held.used) = (true, false);
+        }
+    }
+
+    /// All that was asked for has come.
+    pub fn land(&mut self) {
+        self.sets.iter_mut().flatten().flatten().for_each(|held| held.flies = false);
+    }
+
+    /// All lines leave; they are stored before, if they were written.
+    pub fn leave(&mut self) {
+        for held in self.sets.iter_mut().flatten().filter_map(Option::take) {
+            self.counted.evicted += 1;
+            self.counted.clean += 1;
+            self.counted.written += u64::from(held.dirty);
+            self.counted.ahead_unused += u64::from(held.ahead);
+        }
+        self.soon.clear();
+        if self.full {
+            (self.vacant, self.hands) = ((0..self.ways).rev().collect(), vec![0]);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 use farside_far::{FarError, FarStore, Part, PartStore, Ticket};
@@ -18,11 +18,17 @@ pub struct MemoryStore {
     pages: Mutex<BTreeMap<u64, Vec<u8>>>,
     /// Whether parts of pages can be moved.
     by_part: bool,
+    /// Whether nothing can be written.
+    pub is_full: AtomicBool,
 }
 
 impl MemoryStore {
     fn new(by_part: bool) -> Self {
-        Self { pages: Mutex::default(), by_part }
+        Self { pages: Mutex::default(), by_part, is_full: AtomicBool::new(false) }
+    }
+
+    fn accept(&self) -> Result<(), FarError> {
+        if self.is_full.load(Relaxed) { Err(FarError::Full) } else { Ok(()) }
     }
 
     pub fn held_pages(&self) -> usize {
@@ -54,6 +60,7 @@ impl FarStore for MemoryStore {
 
     fn write(&self, first: u64, content: &[u8]) -> Result<(), FarError> {
         assert!(content.len().is_multiple_of(PAGE));
+        self.accept()?;
         let mut pages = self.pages.lock().unwrap();
         for (page, content) in (first..).zip(content.chunks(PAGE)) {
             pages.insert(page, content.to_vec());
@@ -119,6 +126,7 @@ impl PartStore for MemoryStore {
     }
 
     fn write_parts(&self, parts: &[Part], from: &[u8]) -> Result<(), FarError> {
+        self.accept()?;
         let mut pages = self.pages.lock().unwrap();
         for part in parts.iter().flat_map(|part| part.by_page()) {
             let at = part.start as usize % PAGE;
@@ -155,9 +163,15 @@ impl Process {
         })
     }
 
-    pub fn open(self: &Arc<Self>, shape: Shape) -> Section {
+    pub fn open(self: &Arc<Self>, shape: Shape) -> Arc<Section> {
         let host = Box::new(Lender(Arc::clone(self)));
         Section::open(host, Options { id: 1, shape }).expect("there is room")
+    }
+
+    /// Opens a section that shares the memory of another one.
+    pub fn open_with(self: &Arc<Self>, id: u8, shape: Shape, with: &Arc<Section>) -> Arc<Section> {
+        let host = Box::new(Lender(Arc::clone(self)));
+        Section::open_with(host, Options { id, shape }, with).expect("there is room")
     }
 
     pub fn counted(&self) -> Snapshot {
