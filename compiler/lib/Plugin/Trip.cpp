@@ -197,9 +197,12 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
   return marked == plan.accesses.size();
 }
 
-/// Whether several threads may use a section.
+/// Whether several threads may use a section, or one that it shares memory with: whoever misses there has its lines leave.
 bool Trip::isShared(unsigned section) const {
-  return conversion->file.threads < 0 ? plan.shared.contains(section) : conversion->file.threads;
+  const SectionFile &file = conversion->file;
+  if (file.threads >= 0)
+    return file.threads;
+  return any_of(plan.shared, [&](const auto &shared) { return file.groupOf(shared.first) == file.groupOf(section); });
 }
 
 /// Makes a program that is marked use sections.

@@ -29,14 +29,15 @@ constexpr unsigned mostInlined = 400;
 /// Before constructors of the program, which may allocate.
 constexpr int openingPriority = 101;
 
-/// `struct farside_section_options`.
+/// `struct farside_section_options`. A section that is not used in this module shares no memory.
 Constant *optionsOf(Module &module, const SectionSpec &section, bool shared) {
   IRBuilder<> builder(module.getContext());
   Constant *text = ConstantDataArray::getString(module.getContext(), section.name);
   auto *name = new GlobalVariable(module, text->getType(), true, GlobalValue::PrivateLinkage, text);
+  Constant *with = section.with.empty() ? nullptr : module.getNamedGlobal((sectionPrefix + section.with).str());
   Constant *fields[] = {name, builder.getInt64(section.capacity), builder.getInt64(section.line),
                         builder.getInt32(section.ways), builder.getInt32(shared),
-                        ConstantPointerNull::get(builder.getPtrTy())};
+                        with ? with : ConstantPointerNull::get(builder.getPtrTy())};
   Constant *how = ConstantStruct::getAnon(fields);
   return new GlobalVariable(module, how->getType(), true, GlobalValue::PrivateLinkage, how);
 }
@@ -71,6 +72,18 @@ Opening define(Module &module, GlobalVariable &declared, Constant *plain, const 
   declared.replaceAllUsesWith(defined);
   declared.eraseFromParent();
   return {defined, optionsOf(module, section, shared), capacitiesOf(module, section), &section, number};
+}
+
+/// In the order in which they are opened: whose memory others share, then those, then the next one.
+void order(MutableArrayRef<Opening> all, const SectionFile &file) {
+  auto place = [&](const Opening &opening) {
+    const SectionSpec &spec = *opening.file;
+    auto first = find_if(file.sections, [&](const SectionSpec &other) {
+      return other.name == (spec.with.empty() ? spec.name : spec.with);
+    });
+    return std::pair(first - file.sections.begin(), !spec.with.empty());
+  };
+  llvm::stable_sort(all, [&](const Opening &one, const Opening &other) { return place(one) < place(other); });
 }
 
 /// Announces all sections, and opens them.
@@ -186,6 +199,7 @@ std::string addSupport(Module &module, const SectionFile &file, function_ref<boo
   for (auto [number, section] : enumerate(file.sections))
     if (auto *declared = module.getNamedGlobal((sectionPrefix + section.name).str()))
       all.push_back(define(module, *declared, plain, section, number, isShared(number)));
+  order(all, file);
   open(module, all, file.paged, opening);
   keeping->eraseFromParent();
   for (GlobalVariable *each : keepingFunctions)

@@ -55,6 +55,8 @@ public:
               [](const auto &one, const auto &other) { return one.place < other.place; });
     if (file.sections.size() > mostSections)
       complain(*sections, "more than 255 sections");
+    for (auto [section, node] : sharing)
+      checkSharing(section, *node);
   }
 
 private:
@@ -137,7 +139,7 @@ private:
     });
     if (!plain || section.name.size() > longestName)
       complain(node, "the name of a section has up to 40 letters, digits, '_' and '-'");
-    allow(*table, {"capacity", "capacities", "holds", "line", "structure", "ahead", "sites"});
+    allow(*table, {"capacity", "capacities", "holds", "line", "structure", "ahead", "with", "sites"});
     size_t before = file.errors.size();
     auto *capacity = need(*table, "capacity"), *line = need(*table, "line"), *sites = need(*table, "sites");
     if (capacity)
@@ -156,6 +158,9 @@ private:
       section.ahead = std::min(usualAhead, section.leastCapacity() / section.line / 4);
     if (auto *holds = table->get("holds"))
       section.holds = bytes(*holds, "holds").value_or(0);
+    if (auto *with = table->get("with"))
+      if (section.with = text(*with, "with").value_or(""); !section.with.empty())
+        sharing.emplace_back(section.name, with);
     if (sites)
       readSites(*sites, section);
     file.sections.push_back(std::move(section));
@@ -180,6 +185,19 @@ private:
       complain(capacity, "a capacity of more than 64T");
     else if (section.capacity / section.line > mostSlots)
       complain(capacity, "a capacity that makes more than " + std::to_string(mostSlots) + " lines");
+  }
+
+  /// A section shares the memory of one that is there, is another one, and shares nobody's.
+  void checkSharing(const std::string &name, const toml::node &node) {
+    const std::string &with = **node.as_string();
+    auto other = std::find_if(file.sections.begin(), file.sections.end(),
+                              [&](const SectionSpec &section) { return section.name == with; });
+    if (with == name)
+      complain(node, "a section shares memory with others only");
+    else if (other == file.sections.end())
+      complain(node, "no section '" + with + "' to share memory with");
+    else if (!other->with.empty())
+      complain(node, "'" + with + "' shares the memory of '" + other->with + "': name that one");
   }
 
   void readOffload(const toml::node &node) {
@@ -265,6 +283,8 @@ private:
   }
 
   SectionFile &file;
+  /// Sections that share the memory of others, and where the file says whose.
+  std::vector<std::pair<std::string, const toml::node *>> sharing;
 };
 
 } // namespace
@@ -274,6 +294,11 @@ uint64_t SectionSpec::leastCapacity() const {
   for (auto [local, other] : capacities)
     least = std::min(least, other);
   return least;
+}
+
+const std::string &SectionFile::groupOf(unsigned section) const {
+  const SectionSpec &spec = sections[section];
+  return spec.with.empty() ? spec.name : spec.with;
 }
 
 std::string SectionFile::show(const SectionFileError &error, const std::string &kind) const {

@@ -275,6 +275,8 @@ class Maker:
             if random.random() < 0.9:
                 random.choice(sections).append(f'{{ file = "{name}", line = {line} }}')
         text = f"threads = {random.choice(['true', 'false'])}\n" if random.random() < 0.3 else ""
+        # Of several sections some share memory; by chance of their own, as units are.
+        sharing, first = randoms.Random(len(source) + 1), None
         for number, sites in enumerate(sections):
             if not sites:
                 continue
@@ -284,6 +286,10 @@ class Maker:
                      f"capacity = {line * random.choice([lines, lines, lines * 2, lines * 8])}\n")
             if random.random() < 0.4:
                 text += f"ahead = {random.choice([0, 1, 3, 8])}\n"
+            if first is None:
+                first = number
+            elif sharing.random() < 0.5:
+                text += f'with = "s{first}"\n'
             text += "sites = [\n" + "".join(f"  {site},\n" for site in sites) + "]\n"
         return self.offload(source) + text
 

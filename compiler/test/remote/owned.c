@@ -6,6 +6,13 @@
 // CHECK-NOT: several threads may use
 // NOTES: "section":"common","threads":true,"ways":1
 // NOTES-SAME: "section":"own","ways":1
+// Unless it shares memory with them: then its lines leave when they miss.
+// RUN: sed '/section.own/a with = "common"' %S/Inputs/owned.toml > %t.toml
+// RUN: %remote %t.toml %s -pthread
+// RUN: farside-cc -O2 -g -fsections=%t.toml %s -pthread -o %t
+// RUN: llvm-readelf --string-dump=.farside.notes %t | FileCheck %s --check-prefix=SHARED
+// SHARED: "section":"common","threads":true,"ways":1
+// SHARED-SAME: "section":"own","threads":true,"ways":1
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,6 +27,9 @@ struct SectionSpec {
   std::vector<std::pair<uint64_t, uint64_t>> capacities;
   /// Most bytes that are allocated in it at once, if that is known: where it has room for them, it is plain memory.
   uint64_t holds = 0;
+  /// The section whose local memory it shares, since both are not used at the same time; empty: none. That one shares
+  /// nobody's.
+  std::string with;
   /// Lines of a set, as in farside/section.h: 1 is direct, 0 is all.
   unsigned ways = 1;
   /// Lines that loops send for before they come to them.
@@ -64,6 +67,9 @@ struct SectionFile {
   std::vector<std::pair<uint64_t, uint64_t>> tuned;
   std::vector<OffloadName> offload;
   std::vector<SectionFileError> errors;
+
+  /// The section by whose name those are known that a section, by its number, shares memory with.
+  const std::string &groupOf(unsigned section) const;
 
   /// How an error, or a warning, is shown: as a compiler shows those in a source.
   std::string show(const SectionFileError &error, const std::string &kind = "error") const;
