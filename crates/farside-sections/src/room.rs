@@ -115,7 +115,7 @@ impl Section {
 
     /// Whether the program is done with the line in a slot.
     fn is_done_with(&self, slot: u32) -> bool {
-        self.lines.state(slot) & SOON != 0
+        self.lines.state(slot) & (STATE | SOON) == READY | SOON
     }
 
     /// Of a set, a line that the program is done with. The first one is where the last line came that it was done with.
