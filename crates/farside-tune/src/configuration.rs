@@ -1,5 +1,6 @@
 //! A configuration: sections with all that a section file says of them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,9 @@ pub struct Section {
     /// Lines that are sent for ahead; none: what the compiler usually takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead: Option<u32>,
+    /// The section whose local memory it shares, since they are not used at the same time; that one shares nobody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<String>,
 }
 
 /// A site as a section file names it.
@@ -68,9 +72,43 @@ impl From<&Site> for SitePlace {
 }
 
 impl Configuration {
-    /// Bytes of local memory of all sections.
+    /// Bytes of local memory of all sections; of those that share it, those of the largest.
     pub fn bytes(&self) -> u64 {
-        self.sections.iter().map(|it| it.capacity).sum()
+        let mut groups: BTreeMap<&str, u64> = BTreeMap::new();
+        for section in &self.sections {
+            let largest = groups.entry(section.group()).or_insert(0);
+            *largest = section.capacity.max(*largest);
+        }
+        groups.values().sum()
+    }
+
+    /// Whether some sections share memory.
+    pub fn shares(&self) -> bool {
+        self.sections.iter().any(|it| it.with.is_some())
+    }
+
+    /// The same without one section. Those that shared its memory share that of the first of them.
+    pub fn without(&self, name: &str) -> Self {
+        let mut rest = self.clone();
+        rest.sections.retain(|it| it.name != name);
+        let orphan = |it: &&mut Section| it.with.as_deref() == Some(name);
+        let mut orphans = rest.sections.iter_mut().filter(orphan);
+        if let Some(first) = orphans.next() {
+            first.with = None;
+            let first = first.name.clone();
+            orphans.for_each(|it| it.with = Some(first.clone()));
+        }
+        rest
+    }
+
+    /// Has sections share no memory whose others are not there.
+    pub fn mend(&mut self) {
+        let alone = |it: &&Section| it.with.is_none();
+        let names: BTreeSet<String> =
+            self.sections.iter().filter(alone).map(|it| it.name.clone()).collect();
+        for section in &mut self.sections {
+            section.with = section.with.take().filter(|with| names.contains(with));
+        }
     }
 
     /// The section by a name.
@@ -89,7 +127,8 @@ impl Configuration {
                 other.sections.len() == merged.sections.len() && other.offload == merged.offload;
             for section in same.then_some(&mut merged.sections)? {
                 let there = other.section(&section.name)?;
-                let shape = |it: &Section| (it.sites.clone(), it.line, it.ways, it.ahead);
+                let shape =
+                    |it: &Section| (it.sites.clone(), it.line, it.ways, it.ahead, it.with.clone());
                 if shape(there) != shape(section) {
                     return None;
                 }
@@ -141,6 +180,9 @@ impl Configuration {
             if let Some(ahead) = section.ahead {
                 let _ = writeln!(text, "ahead = {ahead}");
             }
+            if let Some(with) = &section.with {
+                let _ = writeln!(text, "with = {}", quoted(with));
+            }
             text.push_str("sites = [\n");
             section.sites.iter().for_each(|site| {
                 let _ = writeln!(text, "    {{ {} }},", site.keys());
@@ -148,6 +190,13 @@ impl Configuration {
             text.push_str("]\n");
         }
         text
+    }
+}
+
+impl Section {
+    /// The name of the section by which those are known that share memory with it.
+    pub fn group(&self) -> &str {
+        self.with.as_deref().unwrap_or(&self.name)
     }
 }
 
@@ -197,6 +246,7 @@ mod tests {
             capacities: Vec::new(),
             holds: 70_000,
             ahead: Some(0),
+            with: Some("edges".to_owned()),
         };
         let all = Configuration { sections: vec![section], ..Configuration::default() };
         let offload = vec!["f".to_owned(), "a::\"b\"".to_owned()];
@@ -212,9 +262,46 @@ mod tests {
         assert_eq!(section["holds"].as_integer(), Some(70_000));
         assert_eq!(section["structure"].as_str(), Some("full"));
         assert_eq!(section["ahead"].as_integer(), Some(0));
+        assert_eq!(section["with"].as_str(), Some("edges"));
         assert_eq!(section["sites"].as_array().map(Vec::len), Some(2));
         assert_eq!(section["sites"][1]["file"].as_str(), Some("a \"b\".c"));
         assert!(section["sites"][0].get("column").is_none());
+    }
+
+    #[test]
+    fn of_sections_that_share_memory_the_largest_counts() {
+        let of = |(name, capacity, with): (&str, u64, Option<&str>)| Section {
+            name: name.to_owned(),
+            sites: Vec::new(),
+            capacity,
+            line: 64,
+            ways: 1,
+            capacities: Vec::new(),
+            holds: 0,
+            ahead: None,
+            with: with.map(str::to_owned),
+        };
+        let sections =
+            [("a", 5, None), ("b", 7, Some("a")), ("c", 3, None), ("d", 2, Some("a"))].map(of);
+        let all = Configuration { sections: sections.into(), ..Configuration::default() };
+        assert_eq!((all.bytes(), all.shares()), (7 + 3, true));
+        let groups = |of: &Configuration| -> Vec<String> {
+            of.sections.iter().map(|it| format!("{}{}", it.name, it.group())).collect()
+        };
+        assert_eq!(groups(&all.without("a")), ["bb", "cc", "db"]);
+        assert_eq!(groups(&all.without("b")), ["aa", "cc", "da"]);
+        let mut part = all.clone();
+        part.sections.remove(0);
+        part.mend();
+        assert_eq!(
+            (groups(&part), part.shares()),
+            (vec!["bb".into(), "cc".into(), "dd".into()], false)
+        );
+        part = all.clone();
+        part.mend();
+        assert_eq!(part, all);
+        part.sections[3].with = None;
+        assert_eq!(Configuration::merged(&[(1, all), (2, part)]), None, "they differ in more");
     }
 
     #[test]
@@ -230,6 +317,7 @@ mod tests {
                 capacities: Vec::new(),
                 holds: 0,
                 ahead: None,
+                with: None,
             };
             Configuration { sections: vec![section], ..Configuration::default() }
         };

@@ -1,8 +1,10 @@
 //! How large each section is (Mira, section 3.4): an integer linear programme.
 //!
 //! Each section has some choices, each with its bytes and with the seconds that it costs. One of each is taken, so
-//! that all seconds together are least and at no time the sections that live then have more bytes than there are.
+//! that all seconds together are least and at no time the sections that live then have more bytes than there are. Of a
+//! group, whose sections share memory, the largest counts.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use good_lp::{
@@ -28,6 +30,8 @@ pub struct Part {
     pub choices: Vec<Choice>,
     /// When it lives, in seconds; sections that do not live at the same time share memory.
     pub lives: RangeInclusive<f64>,
+    /// The number of the group whose memory it shares, if it is in one.
+    pub group: Option<usize>,
 }
 
 /// What was found.
@@ -67,6 +71,9 @@ pub fn solve(parts: &[Part], budget: u64) -> Result<Sizes, NoRoom> {
         .iter()
         .map(|part| part.choices.iter().map(|_| variables.add(variable().binary())).collect())
         .collect();
+    let groups: BTreeSet<usize> = parts.iter().filter_map(|part| part.group).collect();
+    let sizes: BTreeMap<usize, Variable> =
+        groups.into_iter().map(|it| (it, variables.add(variable().min(0)))).collect();
     let cost = |of: &dyn Fn(&Choice) -> f64, which: &dyn Fn(&Part) -> bool| -> Expression {
         let all = parts.iter().zip(&picked).filter(|(part, _)| which(part));
         all.flat_map(|(part, picked)| part.choices.iter().zip(picked))
@@ -79,9 +86,21 @@ pub fn solve(parts: &[Part], budget: u64) -> Result<Sizes, NoRoom> {
     for picked in &picked {
         model = model.with(constraint!(picked.iter().sum::<Expression>() == 1.0));
     }
+    // What a group has, which is no less than any of its sections.
+    let bytes = |which: &dyn Fn(&Part) -> bool| cost(&|it| it.bytes as f64 / UNIT, which);
+    for (at, part) in parts.iter().enumerate() {
+        if let Some(size) = part.group.and_then(|group| sizes.get(&group)) {
+            let own = bytes(&|it| std::ptr::eq(it, &parts[at]));
+            model = model.with(constraint!(own <= *size));
+        }
+    }
     for moment in moments(parts) {
-        let bytes = cost(&|it| it.bytes as f64 / UNIT, &|part| part.lives.contains(&moment));
-        model = model.with(constraint!(bytes <= budget as f64 / UNIT));
+        let lives = |part: &Part| part.lives.contains(&moment);
+        let alone = bytes(&|part| part.group.is_none() && lives(part));
+        let is_there = |group: &usize| parts.iter().any(|it| it.group == Some(*group) && lives(it));
+        let shared = sizes.iter().filter(|(group, _)| is_there(group));
+        let all = alone + shared.map(|(_, size)| *size).sum::<Expression>();
+        model = model.with(constraint!(all <= budget as f64 / UNIT));
     }
     // It was seen above that there is a solution.
     let solution = model.solve().map_err(|_| no_room)?;
@@ -104,8 +123,20 @@ fn moments(parts: &[Part]) -> Vec<f64> {
 
 fn least_bytes(parts: &[Part]) -> u64 {
     let least = |part: &Part| part.choices.iter().map(|it| it.bytes).min().unwrap_or(u64::MAX / 64);
-    let at = |moment: f64| parts.iter().filter(|it| it.lives.contains(&moment)).map(least).sum();
-    moments(parts).into_iter().map(at).max().unwrap_or(0)
+    let least: Vec<u64> = parts.iter().map(least).collect();
+    moments(parts).into_iter().map(|moment| together(parts, &least, moment)).max().unwrap_or(0)
+}
+
+/// Bytes of all that live at a moment, which have so many each; of a group those of its largest section.
+fn together(parts: &[Part], bytes: &[u64], moment: f64) -> u64 {
+    let all = || parts.iter().zip(bytes);
+    let alive = all().filter(|(part, _)| part.lives.contains(&moment));
+    let groups: BTreeSet<usize> = alive.clone().filter_map(|(part, _)| part.group).collect();
+    let largest = |group: usize| {
+        all().filter(|(part, _)| part.group == Some(group)).map(|(_, it)| *it).max().unwrap_or(0)
+    };
+    let alone: u64 = alive.filter(|(part, _)| part.group.is_none()).map(|(_, it)| *it).sum();
+    alone + groups.into_iter().map(largest).sum::<u64>()
 }
 
 #[cfg(test)]
@@ -116,7 +147,7 @@ mod tests {
     fn part(choices: &[(u64, f64)], lives: RangeInclusive<f64>) -> Part {
         let choices =
             choices.iter().map(|(bytes, seconds)| Choice { bytes: bytes << 20, seconds: *seconds });
-        Part { name: String::new(), choices: choices.collect(), lives }
+        Part { name: String::new(), choices: choices.collect(), lives, group: None }
     }
 
     #[test]
@@ -131,6 +162,18 @@ mod tests {
         assert_eq!(solve(&[], 0).unwrap().picks, [0; 0]);
     }
 
+    #[test]
+    fn of_a_group_the_largest_counts() {
+        let choices = &[(1, 9.0), (10, 1.0)];
+        let apart = [0, 1, 2].map(|_| part(choices, 0.0..=1.0));
+        assert_eq!(solve(&apart, 12 << 20).unwrap().picks.iter().sum::<usize>(), 1);
+        let mut shared = apart;
+        (shared[0].group, shared[2].group) = (Some(7), Some(7));
+        assert_eq!(solve(&shared, 11 << 20).unwrap().picks, [1, 0, 1]);
+        assert_eq!(solve(&shared, 20 << 20).unwrap().picks, [1, 1, 1]);
+        assert_eq!(solve(&shared, 1 << 20), Err(NoRoom { least: 2 << 20, budget: 1 << 20 }));
+    }
+
     /// Best of all ways to pick, one after another.
     fn exhaustive(parts: &[Part], budget: u64) -> Option<f64> {
         let ways: usize = parts.iter().map(|it| it.choices.len()).product();
@@ -142,11 +185,9 @@ mod tests {
                 part.choices[pick]
             });
             let picks: Vec<Choice> = picks.collect();
-            let fits = moments(parts).iter().all(|moment| {
-                let alive =
-                    parts.iter().zip(&picks).filter(|(part, _)| part.lives.contains(moment));
-                alive.map(|(_, pick)| pick.bytes).sum::<u64>() <= budget
-            });
+            let bytes: Vec<u64> = picks.iter().map(|it| it.bytes).collect();
+            let fits =
+                moments(parts).iter().all(|moment| together(parts, &bytes, *moment) <= budget);
             fits.then(|| picks.iter().map(|it| it.seconds).sum::<f64>())
         };
         (0..ways).filter_map(seconds).min_by(f64::total_cmp)
@@ -157,14 +198,22 @@ mod tests {
         #[test]
         fn no_other_sizes_are_better(
             parts in prop::collection::vec(
-                (prop::collection::vec((1..40_u64, 0.0..5.0_f64), 1..6), 0..4_u8, 0..4_u8),
+                (
+                    prop::collection::vec((1..40_u64, 0.0..5.0_f64), 1..6),
+                    0..4_u8,
+                    0..4_u8,
+                    prop::option::of(0..2_usize),
+                ),
                 1..5,
             ),
             budget in 1..100_u64,
         ) {
             let parts: Vec<Part> = parts
                 .into_iter()
-                .map(|(choices, from, to)| part(&choices, f64::from(from.min(to))..=f64::from(from.max(to))))
+                .map(|(choices, from, to, group)| {
+                    let lives = f64::from(from.min(to))..=f64::from(from.max(to));
+                    Part { group, ..part(&choices, lives) }
+                })
                 .collect();
             let found = solve(&parts, budget << 20);
             let best = exhaustive(&parts, budget << 20);

@@ -8,7 +8,7 @@ use farside_pager::settings::LEAST_LIMIT;
 use farside_tune::trace::{self, Record};
 use farside_tune::{
     Calibration, Candidates, Choice, Configuration, Layout, Network, Part, Pattern, Profile,
-    Proposal, STEP, Sampled, Section, SitePlace, WINDOW, Ways, layouts, solve, usual,
+    Proposal, STEP, Sampled, Section, SitePlace, Uses, WINDOW, Ways, layouts, solve, usual,
 };
 
 use crate::Failure;
@@ -124,20 +124,28 @@ fn section(
         capacities: Vec::new(),
         holds: proposal.bytes,
         ahead: None,
+        with: None,
     }
 }
 
-/// The accesses to each section of a profile.
-pub fn accesses(profile: &Profile, trace: &Path) -> Result<Vec<Sampled>, Failure> {
+/// The accesses to each section of a profile, and when there are any.
+pub fn accesses(profile: &Profile, trace: &Path) -> Result<(Vec<Sampled>, Uses), Failure> {
+    let mut uses = Uses::new(profile.sections.len(), profile.seconds);
     let mut all: Vec<Sampled> =
         profile.sections.iter().map(|it| Sampled::new(it.unit, it.rate)).collect();
     let failed = |error| Failure::own(format!("cannot read {}: {error}", trace.display()));
     let mut now = 0;
     let mut strange = false;
     trace::read(File::open(trace).map_err(failed)?, |record| match record {
-        Record::Time(time) => now = time,
+        Record::Time(time) => {
+            now = time;
+            uses.time(time);
+        }
         Record::Access { section, block, blocks, written } => match all.get_mut(section) {
-            Some(sampled) => sampled.add(block, blocks, written, now),
+            Some(sampled) => {
+                sampled.add(block, blocks, written, now);
+                uses.access(section);
+            }
             None => strange = true,
         },
     })
@@ -149,7 +157,7 @@ pub fn accesses(profile: &Profile, trace: &Path) -> Result<Vec<Sampled>, Failure
         )));
     }
     all.iter_mut().for_each(Sampled::number);
-    Ok(all)
+    Ok((all, uses))
 }
 
 /// What is known when sizes are decided on.
@@ -162,6 +170,8 @@ pub struct Known<'a> {
     pub profile: &'a Profile,
     /// The accesses to each section of it.
     pub accesses: &'a [Sampled],
+    /// When there were any.
+    pub uses: &'a Uses,
     /// The network.
     pub network: &'a Network,
     /// The room.
@@ -173,11 +183,30 @@ pub struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// The best lines, structures and sizes. A proposal whose section was never looked into has none.
+    /// Names of sections that can share memory, the first of each group first: those that are not used at the same time, or
+    /// those that are not to change. What is used in order takes so little that it has its own.
+    pub fn groups(&self) -> Vec<Vec<String>> {
+        if let Some(shapes) = self.shapes {
+            return groups_of(shapes);
+        }
+        let place = |it: &Proposal| self.profile.sections.iter().position(|of| of.name == it.name);
+        let is_random = |it: &&Proposal| matches!(it.pattern, Pattern::Random { .. });
+        let mut random: Vec<&Proposal> = self.proposals.iter().filter(is_random).collect();
+        random.sort_by_key(|it| std::cmp::Reverse(it.bytes));
+        let places: Vec<usize> = random.into_iter().filter_map(place).collect();
+        let name = |place: usize| self.profile.sections[place].name.clone();
+        let groups = self.uses.groups(&places).into_iter();
+        groups.map(|group| group.into_iter().map(name).collect()).collect()
+    }
+
+    /// The best lines, structures and sizes, where the sections of each of these groups share memory. A proposal whose
+    /// section was never looked into has none.
     ///
     /// # Errors
     /// If not even the smallest sections fit.
-    pub fn decide(&self) -> Result<Decision, Failure> {
+    pub fn decide(&self, groups: &[Vec<String>]) -> Result<Decision, Failure> {
+        let group_of =
+            |name: &str| groups.iter().position(|group| group.iter().any(|it| it == name));
         let mut looked_at = Vec::new();
         for proposal in self.proposals {
             let place = self.profile.sections.iter().position(|it| it.name == proposal.name);
@@ -197,6 +226,7 @@ impl Known<'_> {
                 .collect(),
             // Sections are opened when the program starts, and stay.
             lives: 0.0..=1.0,
+            group: group_of(&proposal.name),
         };
         let mut parts: Vec<Part> = looked_at.iter().map(part).collect();
         let inside: u64 = looked_at.iter().map(|(it, _)| it.bytes).sum();
@@ -209,10 +239,14 @@ impl Known<'_> {
         }
         for ((proposal, layouts), pick) in looked_at.into_iter().zip(sizes.picks) {
             let taken = layouts[pick];
-            let made = section(self.candidates, proposal, taken.line, taken.ways, taken.capacity);
+            let mut made =
+                section(self.candidates, proposal, taken.line, taken.ways, taken.capacity);
+            let first = group_of(&made.name).and_then(|group| groups[group].first());
+            made.with = first.filter(|first| **first != made.name).cloned();
             decision.configuration.sections.push(made);
             decision.sections.push(Decided { proposal: proposal.clone(), layouts, taken });
         }
+        decision.configuration.mend();
         Ok(decision)
     }
 
@@ -236,11 +270,125 @@ impl Known<'_> {
             Choice { bytes: PAGED + bytes / 10 * tenth as u64, seconds: most * left }
         });
         let choices = choices.filter(|it| it.bytes <= self.room.local).collect();
-        Part { name: "paged memory".to_owned(), choices, lives: 0.0..=1.0 }
+        Part { name: "paged memory".to_owned(), choices, lives: 0.0..=1.0, group: None }
     }
+}
+
+/// Names of sections that share memory, the first of each group first.
+fn groups_of(configuration: &Configuration) -> Vec<Vec<String>> {
+    let mut groups: Vec<Vec<String>> = Vec::new();
+    for section in configuration.sections.iter().filter(|it| it.with.is_some()) {
+        match groups.iter_mut().find(|group| group[0] == section.group()) {
+            Some(group) => group.push(section.name.clone()),
+            None => groups.push(vec![section.group().to_owned(), section.name.clone()]),
+        }
+    }
+    groups
 }
 
 /// Sites of a configuration, by their numbers.
 pub fn sites_of(proposals: &[Proposal]) -> BTreeSet<usize> {
     proposals.iter().flat_map(|it| &it.sites).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use farside_tune::SectionProfile;
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// A profile of two arrays of 2 MiB that are used here and there: one after the other, or both at once.
+    fn profile(at_once: bool) -> (Vec<Proposal>, Profile, Vec<Sampled>, Uses) {
+        let names = ["nodes", "rows"];
+        let proposal = |(at, name): (usize, &str)| Proposal {
+            name: name.to_owned(),
+            sites: vec![at],
+            pattern: Pattern::Random { granularity: 128, at_once: 1 },
+            bytes: 2 * MIB,
+        };
+        let section = |name: &str| SectionProfile {
+            name: name.to_owned(),
+            line: 128,
+            ways: 2,
+            capacity: MIB / 4,
+            unit: 4096,
+            rate: 1,
+            ..SectionProfile::default()
+        };
+        let sections = names.map(section).into();
+        let profile = Profile { seconds: 1.0, sections, ..Profile::default() };
+        let mut sampled = [Sampled::new(4096, 1), Sampled::new(4096, 1)];
+        let mut uses = Uses::new(2, 1.0);
+        let mut random = 1_u64;
+        for step in 0..40_000_u64 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let which = if at_once { step % 2 } else { step / 20_000 } as usize;
+            sampled[which].add((random >> 33) % (2 * MIB / 128) * 2, 1, false, step * 25_000);
+            uses.access(which);
+            if step % 500 == 499 {
+                uses.time((step + 1) * 25_000);
+            }
+        }
+        sampled.iter_mut().for_each(Sampled::number);
+        let proposals = names.into_iter().enumerate().map(proposal).collect();
+        (proposals, profile, sampled.into(), uses)
+    }
+
+    /// What is decided with room for little more than one of them; sections that share memory, and alone.
+    fn decide(at_once: bool, shapes: Option<&Configuration>) -> (Vec<Vec<String>>, [Decision; 2]) {
+        let (proposals, profile, accesses, uses) = profile(at_once);
+        let site = r#"{"file":"a.c","function":"main","line":1,"column":1,"class":0}"#;
+        let candidates = Candidates {
+            sites: vec![serde_json::from_str(site).expect("a site"); 2],
+            ..Candidates::default()
+        };
+        let known = Known {
+            candidates: &candidates,
+            proposals: &proposals,
+            profile: &profile,
+            accesses: &accesses,
+            uses: &uses,
+            network: &Network { latency: 5e-6, per_byte: 1e-9 },
+            room: Room { local: PAGED + 9 * MIB / 4, footprint: 5 * MIB },
+            shapes,
+            paged_seconds: 0.0,
+        };
+        let groups = known.groups();
+        let decide = |groups: &[Vec<String>]| known.decide(groups).expect("there is room");
+        let both = [decide(&groups), decide(&[])];
+        (groups, both)
+    }
+
+    #[test]
+    fn sections_of_different_phases_each_have_what_there_is() {
+        let (groups, [shared, alone]) = decide(false, None);
+        assert_eq!(groups, [["nodes", "rows"]]);
+        let most = 9 * MIB / 4;
+        assert!(shared.configuration.bytes() <= most && alone.configuration.bytes() <= most);
+        let sum =
+            |it: &Decision| it.configuration.sections.iter().map(|it| it.capacity).sum::<u64>();
+        assert!(sum(&shared) > most && sum(&alone) <= most);
+        assert!(shared.seconds < 0.5 * alone.seconds, "{} {}", shared.seconds, alone.seconds);
+        let with: Vec<_> = shared.configuration.sections.iter().map(|it| it.with.clone()).collect();
+        assert_eq!(with, [None, Some("nodes".to_owned())]);
+        assert!(!alone.configuration.shares());
+    }
+
+    #[test]
+    fn sections_that_are_used_at_once_do_not_share_memory() {
+        let (groups, [shared, alone]) = decide(true, None);
+        assert_eq!(groups, [[""; 0]; 0]);
+        assert_eq!(shared.configuration, alone.configuration);
+    }
+
+    #[test]
+    fn what_is_not_to_change_is_gone_on_with() {
+        let (_, [shared, alone]) = decide(false, None);
+        let (groups, [again, _]) = decide(true, Some(&shared.configuration));
+        assert_eq!(groups, [["nodes", "rows"]]);
+        assert!(again.configuration.shares());
+        assert!(decide(false, Some(&alone.configuration)).0.is_empty());
+    }
 }

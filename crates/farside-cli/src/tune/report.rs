@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use farside_report::chart::{Axis, BarChart, LineChart, Series};
 use farside_report::report::{Figure, Report, Section, Table};
 
+use super::changes::structure;
 use super::journal::{Journal, Outcome, Stays, Step, Tuning, median};
-use super::search::structure;
 use crate::options::Size;
 
 /// All of it in a few lines.
@@ -17,9 +17,11 @@ pub fn text(journal: &Journal) -> String {
         for section in &tuning.best.sections {
             let (capacity, line) = (Size(section.capacity), Size(section.line));
             let sites = section.sites.iter().map(|site| format!("{}:{}", site.file, site.line));
+            let with = section.with.as_ref();
+            let shared = with.map_or(String::new(), |it| format!(", memory shared with '{it}'"));
             let _ = writeln!(
                 text,
-                "  {:<20} {capacity} in lines of {line}, {}: {}",
+                "  {:<20} {capacity} in lines of {line}, {}{shared}: {}",
                 section.name,
                 structure(section.ways),
                 sites.collect::<Vec<_>>().join(", ")

@@ -10,8 +10,9 @@ use farside_tune::{
 };
 
 use super::build::{Builder, Built, Variant};
+use super::changes::step_of;
 use super::decide::{self, Decision, Known, Room, sites_of};
-use super::journal::{Curve, Outcome, Stays, Step, Tuning, median};
+use super::journal::{Outcome, Stays, Step, Tuning, median};
 use super::stop;
 use super::trial::{Broken, Printed, Ran, Trials, counter};
 use super::variations::variations;
@@ -67,6 +68,9 @@ const PATIENCE: (f64, f64) = (10.0, 10.0);
 /// What is no smaller than this part of all is told if it cannot go to sections.
 const LARGE: u64 = 50;
 
+/// That sections share memory is tried if it is foreseen to save this part of what they cost.
+const SHARING_GAINS: f64 = 0.02;
+
 /// What a run in paged memory told.
 struct Suffered {
     profile: Profile,
@@ -92,13 +96,17 @@ impl Search<'_> {
         let mut excluded = BTreeSet::new();
         // First what follows from profiles; when that gains nothing more, what can only be tried.
         let mut deciding = true;
+        let mut sharing = None;
         while (tuning.steps.len() as u32) < self.effort.iterations && !tuning.is_done {
             let chosen = choose(self.candidates, &suffered.profile, &suffered.ranked, thresholds);
             let proposals = self.propose(&chosen, &suffered, &excluded);
             let next = match deciding {
-                true => self.decide(tuning, &proposals, &suffered)?,
+                true => self.decide(tuning, &proposals, &suffered, &mut sharing)?,
                 false if self.shapes.is_some() => None,
-                false => variations(tuning, self.candidates).into_iter().next(),
+                false => {
+                    let shared = sharing.take().and_then(|it| step_of(tuning, it));
+                    shared.or_else(|| variations(tuning, self.candidates).into_iter().next())
+                }
             };
             stop::check()?;
             let Some(mut step) = next else {
@@ -242,12 +250,14 @@ impl Search<'_> {
         group(self.candidates, &chosen, bytes)
     }
 
-    /// The next step by profile; none if it would change nothing.
+    /// The next step by profile; none if it would change nothing. What may be tried later is `sharing`: the same with sections
+    /// that share memory.
     fn decide(
         &mut self,
         tuning: &Tuning,
         proposals: &[Proposal],
         suffered: &Suffered,
+        sharing: &mut Option<Decision>,
     ) -> Result<Option<Step>, Failure> {
         if proposals.is_empty() {
             return Ok(None);
@@ -261,6 +271,7 @@ impl Search<'_> {
                 *section = there.clone();
             }
         }
+        measured.mend();
         if measured.bytes() > self.room.most() {
             measured = decide::first(self.candidates, proposals, &self.network, self.room);
         }
@@ -273,20 +284,22 @@ impl Search<'_> {
             outcome,
             curves: Vec::new(),
         };
-        let decision = match self.profile_of(&measured, proposals, suffered) {
-            Ok(decision) => decision,
+        let (decision, shared) = match self.profile_of(&measured, proposals, suffered) {
+            Ok(decisions) => decisions,
             Err(why) => return Ok(Some(broken(Outcome::Broken(why.to_string())))),
         };
+        *sharing = shared;
         Ok(step_of(tuning, decision))
     }
 
-    /// Builds with sections that measure themselves, runs that, and decides.
+    /// Builds with sections that measure themselves, runs that, and decides; also on the same with sections that share
+    /// memory, if less is to be expected to be waited for.
     fn profile_of(
         &mut self,
         measured: &Configuration,
         proposals: &[Proposal],
         suffered: &Suffered,
-    ) -> Result<Decision, Broken> {
+    ) -> Result<(Decision, Option<Decision>), Broken> {
         let fails = |failure: Failure| Broken::Fails(failure.message);
         self.progress.say(format!(
             "builds with {} sections that measure themselves",
@@ -298,19 +311,32 @@ impl Search<'_> {
         let (ran, profile, trace) = self.trials.profile(&built, self.room.local)?;
         self.trials.insist(&ran, self.printed)?;
         self.progress.say("decides on lines, structures and sizes");
-        let accesses = decide::accesses(&profile, &trace).map_err(fails)?;
+        let (accesses, uses) = decide::accesses(&profile, &trace).map_err(fails)?;
         let _ = std::fs::remove_file(&trace);
         let known = Known {
             candidates: self.candidates,
             proposals,
             profile: &profile,
             accesses: &accesses,
+            uses: &uses,
             network: &self.network,
             room: self.room,
             shapes: self.shapes.as_ref(),
             paged_seconds: suffered.waits.elsewhere(&sites_of(proposals)),
         };
-        known.decide().map_err(fails)
+        let groups = known.groups();
+        let sharing = match groups.is_empty() {
+            true => None,
+            false => Some(known.decide(&groups).map_err(fails)?),
+        };
+        // What was kept, or is not to change, is gone on with.
+        if self.shapes.is_some() || measured.shares() {
+            return Ok((sharing.map_or_else(|| known.decide(&[]), Ok).map_err(fails)?, None));
+        }
+        let alone = known.decide(&[]).map_err(fails)?;
+        let gains = |it: &Decision| it.seconds < (1.0 - SHARING_GAINS) * alone.seconds;
+        let sharing = sharing.filter(gains);
+        Ok((alone, sharing))
     }
 
     /// Builds a step and runs it in turn with the best so far, until it is known which is faster, or it cannot be
@@ -388,8 +414,9 @@ impl Search<'_> {
         let mut culprits = BTreeSet::new();
         for section in &step.configuration.sections {
             self.progress.say(format!("is it the section '{}'?", section.name));
-            let alone =
+            let mut alone =
                 Configuration { sections: vec![section.clone()], ..Configuration::default() };
+            alone.mend();
             let built = self.builder.build(Variant { sections: &alone, profiled: false });
             let works = built.is_ok_and(|built| self.one(&built).is_ok());
             if !works {
@@ -410,72 +437,4 @@ impl Search<'_> {
 fn is_hopeless(new: &[f64], old: &[f64]) -> bool {
     let slowest = old.iter().copied().fold(0.0, f64::max);
     !old.is_empty() && new.iter().all(|it| *it > 2.0 * slowest)
-}
-
-/// A step with a decision; none if it is what is there already, or was tried.
-fn step_of(tuning: &Tuning, decision: Decision) -> Option<Step> {
-    let changes = changes(tuning.base(), &decision);
-    let tried = |step: &Step| step.configuration == decision.configuration;
-    if changes.is_empty() || tuning.steps.iter().any(tried) {
-        return None;
-    }
-    let what = if tuning.base().sections.is_empty() { "sections" } else { "sections once more" };
-    let curve = |it: &decide::Decided| Curve {
-        section: it.proposal.name.clone(),
-        points: it.layouts.iter().map(|it| (it.capacity, it.counts.misses, it.seconds)).collect(),
-    };
-    Some(Step {
-        what: what.to_owned(),
-        curves: decision.sections.iter().map(curve).collect(),
-        foreseen: Some(decision.seconds),
-        configuration: decision.configuration,
-        changes,
-        times: Vec::new(),
-        outcome: Outcome::Open,
-    })
-}
-
-/// Capacities that differ by less than this share are the same.
-const SAME: f64 = 0.1;
-
-/// What a decision changes, and why.
-fn changes(best: &Configuration, decision: &Decision) -> Vec<String> {
-    let mut changes = Vec::new();
-    for it in &decision.sections {
-        let (name, taken) = (&it.proposal.name, it.taken);
-        let shape = format!("lines of {}, {}", Size(taken.line), structure(taken.ways));
-        let Some(old) = best.section(name) else {
-            let pattern = it.proposal.pattern;
-            let sites = it.proposal.sites.len();
-            let bytes = Size(it.proposal.bytes);
-            let capacity = Size(taken.capacity);
-            changes.push(format!(
-                "'{name}' ({sites} sites, {bytes}, {pattern}): {capacity} in {shape}"
-            ));
-            continue;
-        };
-        if (old.line, old.ways) != (taken.line, taken.ways) {
-            changes.push(format!("'{name}': {shape}"));
-        }
-        if (old.capacity as f64 - taken.capacity as f64).abs() > SAME * taken.capacity as f64 {
-            changes.push(format!(
-                "'{name}': {} instead of {}",
-                Size(taken.capacity),
-                Size(old.capacity)
-            ));
-        }
-    }
-    let gone =
-        best.sections.iter().filter(|old| decision.configuration.section(&old.name).is_none());
-    changes.extend(gone.map(|old| format!("'{}' is paged again", old.name)));
-    changes
-}
-
-/// A structure in words.
-pub fn structure(ways: u32) -> String {
-    match ways {
-        0 => "any line anywhere".to_owned(),
-        1 => "direct".to_owned(),
-        ways => format!("sets of {ways}"),
-    }
 }

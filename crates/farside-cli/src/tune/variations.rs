@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use farside_tune::{Candidates, Configuration, Section};
 
+use super::changes::structure;
 use super::journal::{Outcome, Step, Tuning};
-use super::search::structure;
 use crate::options::Size;
 
 /// The shortest and the longest line that is tried.
@@ -61,8 +61,7 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
         })
     });
     let without = sections.iter().map(|section| {
-        let mut configuration = best.clone();
-        configuration.sections.retain(|it| it.name != section.name);
+        let configuration = best.without(&section.name);
         step("without a section", configuration, format!("'{}' is paged", section.name))
     });
     let without = without.filter(|it| !it.configuration.sections.is_empty());
@@ -133,6 +132,7 @@ mod tests {
             capacities: Vec::new(),
             holds: 0,
             ahead: None,
+            with: None,
         };
         let best = Configuration {
             sections: vec![section("a", 0), section("b", 1)],
