@@ -160,6 +160,32 @@ fn sections_are_found_for_a_program_that_nobody_told_about_them() {
 }
 
 #[test]
+fn sections_of_different_phases_share_memory() {
+    let test = "sections_of_different_phases_share_memory";
+    let Some(stage) = Stage::new(test) else { return };
+    let source = include_str!("../../programs/phased.c");
+    stage.write("phased.c", source);
+    stage.write("Makefile", "phased: phased.c\n\t$(CC) -O2 -g -o $@ $<\n");
+    let program = ["./phased", "30000", "400000"];
+    let options = ["--local", "50%", "--iterations", "4", "--repetitions", "1", "--json"];
+    let journal = json(&stage.tune("make -B", &options, &program));
+    let steps = journal["tunings"][0]["steps"].as_array().expect("steps");
+    // It is tried when nothing is gained by what each has for itself, and is kept if it is faster.
+    let is_shared = |it: &&Value| it["what"] == "sections that share memory";
+    let step = steps.iter().find(is_shared).unwrap_or_else(|| panic!("{journal}"));
+    let (nodes, rows) = (section(step, "new_nodes"), section(step, "new_rows"));
+    let with = [nodes, rows].map(|it| it["with"].as_str());
+    let names = [nodes, rows].map(|it| it["name"].as_str());
+    assert!(with == [None, names[0]] || with == [names[1], None], "{step}");
+    let told = step["changes"].to_string();
+    assert!(told.contains("shares the memory of"), "{told}");
+    // Both have what there is.
+    let bytes: u64 = [nodes, rows].iter().filter_map(|it| it["capacity"].as_u64()).sum();
+    assert!(Some(bytes) > journal["tunings"][0]["local"].as_u64(), "{step}");
+    assert!(!step["outcome"].to_string().contains("roken"), "{step}");
+}
+
+#[test]
 fn one_program_has_capacities_for_several_amounts_of_memory() {
     let test = "one_program_has_capacities_for_several_amounts_of_memory";
     let Some(stage) = Stage::new(test) else { return };
