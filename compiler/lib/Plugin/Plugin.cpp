@@ -5,6 +5,7 @@
 #include "Farside/Plugin/Trip.h"
 #include "Farside/Profile/Candidates.h"
 #include "Farside/Profile/Instrument.h"
+#include "Farside/Profile/Kept.h"
 #include "Farside/Remote/Versions.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -111,8 +112,25 @@ public:
   static bool isRequired() { return true; }
 };
 
+/// Of a program that is profiled: functions that may run where their data is are not inlined.
+class KeepingPass : public PassInfoMixin<KeepingPass> {
+public:
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses) {
+    farside::keepOffloadable(module, analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager());
+    return PreservedAnalyses::none();
+  }
+
+  static bool isRequired() { return true; }
+};
+
 class FarsidePass : public PassInfoMixin<FarsidePass> {
 public:
+  FarsidePass() = default;
+  /// Of a program that is profiled, with what simplifies functions in which others were inlined.
+  explicit FarsidePass(FunctionPassManager simplifying) {
+    this->simplifying.addPass(createModuleToFunctionPassAdaptor(std::move(simplifying)));
+  }
+
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses) {
     auto &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
     // What is known of functions holds on to their instructions, which may be gone afterwards.
@@ -120,6 +138,10 @@ public:
     markInlined(module);
     std::optional<farside::Candidates> candidates;
     if (!profile.empty()) {
+      farside::inlineOthers(module, functions, [&](Module &changed) {
+        simplifying.run(changed, analyses);
+        analyses.clear(changed, changed.getName());
+      });
       candidates.emplace(module, functions);
       functions.clear();
     }
@@ -154,6 +176,8 @@ public:
   static bool isRequired() { return true; }
 
 private:
+  ModulePassManager simplifying;
+
   void list(Module &module, const farside::Trip &trip) {
     std::error_code error;
     raw_fd_ostream file(emitRmem, error, sys::fs::OF_Append | sys::fs::OF_Text);
@@ -231,6 +255,12 @@ public:
   static bool isRequired() { return true; }
 };
 
+FarsidePass makePass(PassBuilder &builder, OptimizationLevel level) {
+  if (profile.empty() || level == OptimizationLevel::O0)
+    return FarsidePass();
+  return FarsidePass(builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None));
+}
+
 /// Tidies up what passes leave behind, as clang does with what it makes of the source.
 void addTidying(PassBuilder &builder, ModulePassManager &manager, OptimizationLevel level) {
   if (isConverting())
@@ -267,7 +297,7 @@ void addLinking(PassBuilder &builder, ModulePassManager &manager, OptimizationLe
   converting.addPass(AlwaysInlinerPass());
   if (level != OptimizationLevel::O0)
     converting.addPass(builder.buildModuleSimplificationPipeline(level, ThinOrFullLTOPhase::None));
-  converting.addPass(FarsidePass());
+  converting.addPass(makePass(builder, level));
   addTidying(builder, converting, level);
   manager.addPass(ConvertingPasses(std::move(converting)));
 }
@@ -292,6 +322,11 @@ void registerPasses(PassBuilder &builder) {
     if (isConverting())
       manager.addPass(SitesPass());
   });
+  builder.registerPipelineEarlySimplificationEPCallback(
+      [](ModulePassManager &manager, OptimizationLevel, ThinOrFullLTOPhase) {
+        if (!profile.empty())
+          manager.addPass(KeepingPass());
+      });
   builder.registerOptimizerEarlyEPCallback(
       [&builder](ModulePassManager &manager, OptimizationLevel level, ThinOrFullLTOPhase phase) {
         // Without optimization nothing else inlines before this.
@@ -299,7 +334,7 @@ void registerPasses(PassBuilder &builder) {
           manager.addPass(AlwaysInlinerPass());
         if (leaveToLinker(manager, phase))
           return;
-        manager.addPass(FarsidePass());
+        manager.addPass(makePass(builder, level));
         addTidying(builder, manager, level);
       });
   builder.registerFullLinkTimeOptimizationEarlyEPCallback(

@@ -1,11 +1,9 @@
 #include "Farside/Profile/Candidates.h"
 
+#include "AllSites.h"
 #include "Farside/Explain/Notes.h"
 #include "Farside/Explain/Parts.h"
-#include "Farside/Import/Suits.h"
 #include "Farside/Offload/Candidate.h"
-#include "Farside/Remote/HeapCall.h"
-#include "Farside/Remote/Plan.h"
 #include "SiteNames.h"
 #include "Strides.h"
 #include "llvm/ADT/IntEqClasses.h"
@@ -25,15 +23,6 @@ namespace {
 
 /// The part of the program that holds them.
 constexpr StringLiteral part = ".farside.candidates";
-
-SmallVector<CallBase *> callsThatAllocate(Module &module) {
-  SmallVector<CallBase *> calls;
-  for (Function &function : module)
-    for (Instruction &instruction : instructions(function))
-      if (auto *call = dyn_cast<CallBase>(&instruction); call && allocates(*call))
-        calls.push_back(call);
-  return calls;
-}
 
 /// The files that were compiled.
 std::string unitsOf(const Module &module) {
@@ -101,15 +90,7 @@ std::vector<unsigned> classesOf(const Plan &plan, ArrayRef<unsigned> siteOfCall,
 } // namespace
 
 Candidates::Candidates(Module &module, FunctionAnalysisManager &analyses) {
-  SmallVector<CallBase *> calls = callsThatAllocate(module);
-  // Asked for each access, and found by looking at all of a function.
-  DenseMap<const Function *, std::optional<std::string>> reasons;
-  Plan plan = planAll(module, calls, [&](const Function &function) -> std::optional<std::string> {
-    auto [known, isNew] = reasons.try_emplace(&function);
-    if (isNew)
-      known->second = whyItStays(function);
-    return known->second;
-  });
+  auto [calls, plan] = allSites(module);
   SmallVector<unsigned> siteOfCall;
   for (auto [call, site] : zip(calls, plan.sites)) {
     siteOfCall.push_back(enter(siteNameOf(*call)));
@@ -121,6 +102,24 @@ Candidates::Candidates(Module &module, FunctionAnalysisManager &analyses) {
                              {"sites", describeSites(plan, siteOfCall)},
                              {"accesses", describeAccesses(module, plan, siteOfCall, analyses)},
                              {"functions", describeFunctions(module, plan)}};
+}
+
+bool Candidates::allowsLessThan(const Candidates &other) const {
+  const json::Array &own = *description.getArray("sites"), &others = *other.description.getArray("sites");
+  // Classes of the other, by those of this one: each is to be found in one of them at most.
+  std::map<int64_t, int64_t> classes;
+  for (auto [site, object] : zip(other.sites, others)) {
+    auto known = numbers.find(keyOf(site));
+    if (known == numbers.end() || object.getAsObject()->get("stays"))
+      continue;
+    const json::Object &here = *own[known->second].getAsObject();
+    if (here.get("stays"))
+      return true;
+    int64_t there = *object.getAsObject()->getInteger("class");
+    if (classes.try_emplace(*here.getInteger("class"), there).first->second != there)
+      return true;
+  }
+  return false;
 }
 
 void Candidates::addTo(Module &module) { addToPart(module, part, std::move(description)); }

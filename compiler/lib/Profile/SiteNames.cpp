@@ -12,25 +12,24 @@ using namespace llvm;
 namespace farside {
 namespace {
 
-/// Whether a place is in a header that comes with the compiler or the system.
-bool isOfSystem(const DILocation &place) {
-  static constexpr StringLiteral roots[] = {"/usr/include/", "/usr/lib/", "/usr/local/include/", "/usr/local/lib/"};
-  SmallString<128> path(place.getFilename());
-  if (sys::path::is_relative(path))
-    path = place.getDirectory(), sys::path::append(path, place.getFilename());
-  sys::path::remove_dots(path, /*remove_dot_dot=*/true);
-  return any_of(roots, [&](StringRef root) { return path.starts_with(root); }) || path.str().contains("/include/c++/");
-}
-
 /// The innermost place of the program itself; if there is none, of the system.
 const DILocation *placeOfSite(const CallBase &call) {
   for (const DILocation *place = call.getDebugLoc().get(); place; place = place->getInlinedAt())
-    if (!isOfSystem(*place))
+    if (!isOfSystem(*place->getScope()))
       return place;
   return call.getDebugLoc().get();
 }
 
 } // namespace
+
+bool isOfSystem(const DIScope &scope) {
+  static constexpr StringLiteral roots[] = {"/usr/include/", "/usr/lib/", "/usr/local/include/", "/usr/local/lib/"};
+  SmallString<128> path(scope.getFilename());
+  if (sys::path::is_relative(path))
+    path = scope.getDirectory(), sys::path::append(path, scope.getFilename());
+  sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+  return any_of(roots, [&](StringRef root) { return path.starts_with(root); }) || path.str().contains("/include/c++/");
+}
 
 SiteName siteNameOf(const CallBase &call) {
   const DILocation *place = placeOfSite(call);
@@ -42,7 +41,7 @@ SiteName siteNameOf(const CallBase &call) {
 
 bool isNameable(const CallBase &call) {
   const DILocation *place = placeOfSite(call);
-  return place && place->getLine() && !isOfSystem(*place);
+  return place && place->getLine() && !isOfSystem(*place->getScope());
 }
 
 } // namespace farside

@@ -5,6 +5,7 @@
 
 namespace llvm {
 class CallBase;
+class DIScope;
 } // namespace llvm
 
 namespace farside {
@@ -12,6 +13,9 @@ namespace farside {
 /// How a section file names a call that allocates. What was inlined from a header of the system is known by the place of
 /// the program that it was inlined to.
 SiteName siteNameOf(const llvm::CallBase &call);
+
+/// Whether what is in the source is in a header that comes with the compiler or the system.
+bool isOfSystem(const llvm::DIScope &scope);
 
 /// Whether it names one place of the program itself. If not, the call is not known well enough to be named.
 bool isNameable(const llvm::CallBase &call);

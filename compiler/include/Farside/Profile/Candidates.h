@@ -27,6 +27,10 @@ public:
   /// Looks at a program of which nothing is converted yet.
   Candidates(llvm::Module &module, llvm::FunctionAnalysisManager &analyses);
 
+  /// Whether a site can go to a section by what is known of the same program in `other`, and not by this; or has to share one
+  /// with another site only here.
+  bool allowsLessThan(const Candidates &other) const;
+
   /// Adds them to the module, which may be converted by now.
   void addTo(llvm::Module &module);
 

@@ -269,6 +269,30 @@ fn what_is_built_wrong_is_not_kept() {
 }
 
 #[test]
+fn functions_that_are_inlined_are_tried_where_their_data_is() {
+    let test = "functions_that_are_inlined_are_tried_where_their_data_is";
+    let Some(stage) = Stage::new(test) else { return };
+    let text = include_str!("../../../farside-cli/src/bench/compile/sources/filter.c");
+    let inlined = text.replace("__attribute__((noinline)) static", "static");
+    assert_ne!(text, inlined);
+    stage.write("filter.c", &inlined);
+    let options = ["--local", "30%", "--iterations", "5", "--repetitions", "1", "--json"];
+    let journal = json(&stage.tune(
+        "$CC -std=gnu11 -O2 -g -o filter filter.c",
+        &options,
+        &["./filter", "300000", "10"],
+    ));
+    let steps = journal["tunings"][0]["steps"].as_array().expect("steps");
+    let tried = steps
+        .iter()
+        .find(|it| it["what"] == "functions where their data is")
+        .unwrap_or_else(|| panic!("no such step: {journal}"));
+    assert_eq!(tried["configuration"]["offload"], serde_json::json!(["length", "pay"]), "{tried}");
+    // It was built, and printed the same.
+    assert!(tried["times"].as_array().is_some_and(|it| !it.is_empty()), "{tried}");
+}
+
+#[test]
 fn it_is_told_what_cannot_go_to_sections() {
     let Some(stage) = Stage::new("it_is_told_what_cannot_go_to_sections") else { return };
     // The C library sorts it.

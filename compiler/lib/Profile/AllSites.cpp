@@ -1,0 +1,30 @@
+#include "AllSites.h"
+
+#include "Farside/Import/Suits.h"
+#include "Farside/Remote/HeapCall.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace farside {
+
+AllSites allSites(Module &module) {
+  AllSites all;
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      if (auto *call = dyn_cast<CallBase>(&instruction); call && allocates(*call))
+        all.calls.push_back(call);
+  // Asked for each access, and found by looking at all of a function.
+  DenseMap<const Function *, std::optional<std::string>> reasons;
+  all.plan = planAll(module, all.calls, [&](const Function &function) -> std::optional<std::string> {
+    auto [known, isNew] = reasons.try_emplace(&function);
+    if (isNew)
+      known->second = whyItStays(function);
+    return known->second;
+  });
+  return all;
+}
+
+} // namespace farside
