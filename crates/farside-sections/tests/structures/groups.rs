@@ -118,7 +118,9 @@ fn lines_are_beside_a_structure_whose_memory_another_one_has_pinned() {
         let process = Process::new(true, PAGES);
         let [(nodes, node), (rest, other)] = pair(&process, line);
         write(&nodes, RemotePtr(node.0 + line), b"dirty");
-        let pinned = nodes.pin(node).expect("it comes");
+        // Nothing leaves because another line is pinned later in the structure.
+        let there = RemotePtr(node.0 + 3 * line);
+        let pinned = nodes.pin(there).expect("it comes");
         nodes.note_written(pinned, 4);
         for i in 0..32 {
             write(&rest, RemotePtr(other.0 + i * line), &[i as u8; 8]);
@@ -128,7 +130,7 @@ fn lines_are_beside_a_structure_whose_memory_another_one_has_pinned() {
         rest.fetch(other, 32 * line).expect("what cannot come does not");
         let seen = process.counted();
         assert_eq!((seen.section_takeovers, seen.section_beside), (0, 32));
-        assert_eq!((nodes.address(node), nodes.unstored()), (Ok(pinned), 2));
+        assert_eq!((nodes.address(there), nodes.unstored()), (Ok(pinned), 2));
         assert_eq!(read(&nodes, RemotePtr(node.0 + line), 5), b"dirty");
         assert!(nodes.unpin(pinned));
         for i in 0..32 {
@@ -136,7 +138,7 @@ fn lines_are_beside_a_structure_whose_memory_another_one_has_pinned() {
         }
         let seen = process.counted();
         assert_eq!((seen.section_takeovers, seen.section_beside), (1, 32));
-        assert_eq!(read(&nodes, node, 4), 31u32.to_le_bytes());
+        assert_eq!(read(&nodes, there, 4), 31u32.to_le_bytes());
         assert_eq!(read(&nodes, RemotePtr(node.0 + line), 5), b"dirty");
     }
 }
@@ -174,7 +176,11 @@ fn what_cannot_be_stored_stays_where_it_is() {
     }
     assert_eq!(process.counted().section_misses, misses, "they were here");
     process.store.is_full.store(false, Relaxed);
+    // It still has the memory for others.
+    write(&nodes, RemotePtr(node.0 + 20 * 128), b"more");
+    assert_eq!((nodes.unstored(), process.counted().section_takeovers), (16, 0));
     write(&rest, other, b"rest");
+    assert_eq!(process.counted().section_takeovers, 1);
     for i in 0..16 {
         assert_eq!(read(&nodes, RemotePtr(node.0 + i * 128), 128), [i as u8; 128]);
     }
