@@ -123,6 +123,43 @@ public:
   static bool isRequired() { return true; }
 };
 
+/// Marks functions that are as they were simplified, and copies of such.
+constexpr StringLiteral simplified = "farside-simplified";
+
+class SimplifiedPass : public PassInfoMixin<SimplifiedPass> {
+public:
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    for (Function &function : module)
+      if (!function.isDeclaration())
+        function.addFnAttr(simplified);
+    return PreservedAnalyses::all();
+  }
+
+  static bool isRequired() { return true; }
+};
+
+/// Runs passes on functions that are not as they were simplified any more.
+class TidyingPass : public PassInfoMixin<TidyingPass> {
+public:
+  explicit TidyingPass(FunctionPassManager passes) : passes(std::move(passes)) {}
+
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses) {
+    auto &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+    for (Function &function : module) {
+      bool isSame = function.isDeclaration() || function.hasFnAttribute(simplified);
+      function.removeFnAttr(simplified);
+      if (!isSame)
+        functions.invalidate(function, passes.run(function, functions));
+    }
+    return PreservedAnalyses::none();
+  }
+
+  static bool isRequired() { return true; }
+
+private:
+  FunctionPassManager passes;
+};
+
 class FarsidePass : public PassInfoMixin<FarsidePass> {
 public:
   FarsidePass() = default;
@@ -155,6 +192,12 @@ public:
       addProfile(module, *candidates);
     if (!trip.broken.empty())
       module.getContext().emitError(trip.broken);
+    for (Function *function : trip.changed)
+      function->removeFnAttr(simplified);
+    // Whatever is profiled has been added to.
+    if (candidates)
+      for (Function &function : module)
+        function.removeFnAttr(simplified);
     if (remarks) {
       for (const auto &site : trip.plan.sites)
         remark(site);
@@ -261,14 +304,16 @@ FarsidePass makePass(PassBuilder &builder, OptimizationLevel level) {
   return FarsidePass(builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None));
 }
 
-/// Tidies up what passes leave behind, as clang does with what it makes of the source.
-void addTidying(PassBuilder &builder, ModulePassManager &manager, OptimizationLevel level) {
+/// Tidies up what is left behind, as clang does with what it makes of the source.
+void addConverting(PassBuilder &builder, ModulePassManager &manager, OptimizationLevel level) {
+  bool tidies = (!passes.empty() || isConverting()) && level != OptimizationLevel::O0;
+  if (tidies)
+    manager.addPass(SimplifiedPass());
+  manager.addPass(makePass(builder, level));
   if (isConverting())
     manager.addPass(AlwaysInlinerPass());
-  if ((passes.empty() && !isConverting()) || level == OptimizationLevel::O0)
-    return;
-  auto tidying = builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None);
-  manager.addPass(createModuleToFunctionPassAdaptor(std::move(tidying)));
+  if (tidies)
+    manager.addPass(TidyingPass(builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None)));
 }
 
 /// A program of which the section file names nothing, as a library's tests or what a configure script tries out, needs none of
@@ -297,8 +342,7 @@ void addLinking(PassBuilder &builder, ModulePassManager &manager, OptimizationLe
   converting.addPass(AlwaysInlinerPass());
   if (level != OptimizationLevel::O0)
     converting.addPass(builder.buildModuleSimplificationPipeline(level, ThinOrFullLTOPhase::None));
-  converting.addPass(makePass(builder, level));
-  addTidying(builder, converting, level);
+  addConverting(builder, converting, level);
   manager.addPass(ConvertingPasses(std::move(converting)));
 }
 
@@ -334,8 +378,7 @@ void registerPasses(PassBuilder &builder) {
           manager.addPass(AlwaysInlinerPass());
         if (leaveToLinker(manager, phase))
           return;
-        manager.addPass(makePass(builder, level));
-        addTidying(builder, manager, level);
+        addConverting(builder, manager, level);
       });
   builder.registerFullLinkTimeOptimizationEarlyEPCallback(
       [&builder](ModulePassManager &manager, OptimizationLevel level) { addLinking(builder, manager, level); });
