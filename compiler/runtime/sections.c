@@ -300,6 +300,19 @@ READ(full)
 WRITE(set)
 WRITE(full)
 
+/* The same where it is seldom done, so that it is to make the program no longer. */
+CALL const void *farside_rt_read_apart(const struct farside_section *section, const void *pointer, size_t size,
+                                       int whole, void *copy) {
+    if (section->full) return farside_rt_read_full(section, pointer, size, whole, copy);
+    return farside_rt_read_set(section, pointer, size, whole, copy);
+}
+
+CALL void *farside_rt_write_apart(const struct farside_section *section, void *pointer, size_t size, int whole,
+                                  void *copy) {
+    if (section->full) return farside_rt_write_full(section, pointer, size, whole, copy);
+    return farside_rt_write_set(section, pointer, size, whole, copy);
+}
+
 /*
  * The same for sections whose shape the compiler knows: `ways` is 1 or 2, lines have 1 << `shift` bytes, `exact` says
  * whether the number of sets is a power of two, and `blocks` whether it is known which blocks of a line were written.

@@ -1,5 +1,6 @@
 #include "Bytes.h"
 
+#include "Farside/Dialect/Rmem/Rmem.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 
@@ -27,6 +28,15 @@ Value moved(OpBuilder &builder, Location location, Value pointer, int64_t by) {
     return pointer;
   Value bytes = LLVM::ConstantOp::create(builder, location, builder.getI64Type(), by);
   return LLVM::GEPOp::create(builder, location, pointer.getType(), builder.getI8Type(), pointer, ValueRange{bytes});
+}
+
+void setApart(Operation *op) {
+  op->walk([](Operation *each) {
+    if (auto load = dyn_cast<rmem::LoadOp>(each))
+      load.setApart(true);
+    else if (auto store = dyn_cast<rmem::StoreOp>(each))
+      store.setApart(true);
+  });
 }
 
 } // namespace farside

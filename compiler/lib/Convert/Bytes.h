@@ -17,6 +17,9 @@ std::pair<mlir::Value, int64_t> baseOf(mlir::Value pointer);
 /// A pointer so many bytes on.
 mlir::Value moved(mlir::OpBuilder &builder, mlir::Location location, mlir::Value pointer, int64_t by);
 
+/// Has all accesses in an operation look their lines up by calls.
+void setApart(mlir::Operation *op);
+
 } // namespace farside
 
 #endif

@@ -299,7 +299,7 @@ private:
     copies.map(loop.getInductionVar(), at);
     copies.map(loop.getRegionIterArgs(), carried);
     for (Operation &op : loop.getBody()->without_terminator())
-      builder.clone(op, copies);
+      setApart(builder.clone(op, copies));
     SmallVector<Value> results;
     for (Value value : loop.getBody()->getTerminator()->getOperands())
       results.push_back(copies.lookupOrDefault(value));

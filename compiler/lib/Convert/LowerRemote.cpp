@@ -89,7 +89,8 @@ private:
   void lower(rmem::LoadOp op) {
     uint64_t size = sizeOf(op.getType());
     SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), number(size), isWhole(op, size), room};
-    Value at = lookup("farside_rt_read_", op.getSectionAttr(), arguments, /*written=*/false);
+    Value at = op.getApart() ? call("farside_rt_read_apart", pointer, arguments)
+                             : lookup("farside_rt_read_", op.getSectionAttr(), arguments, /*written=*/false);
     rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), at, alignmentOf(op));
   }
 
@@ -97,7 +98,8 @@ private:
     uint64_t size = sizeOf(op.getValue().getType());
     Value section = address(op.getSectionAttr()), bytes = number(size);
     SmallVector<Value> arguments{section, op.getPointer(), bytes, isWhole(op, size), room};
-    Value at = lookup("farside_rt_write_", op.getSectionAttr(), arguments, /*written=*/true);
+    Value at = op.getApart() ? call("farside_rt_write_apart", pointer, arguments)
+                             : lookup("farside_rt_write_", op.getSectionAttr(), arguments, /*written=*/true);
     LLVM::StoreOp::create(rewriter, location, op.getValue(), at, alignmentOf(op));
     call("farside_rt_written", none, {section, op.getPointer(), bytes, at, room});
     rewriter.eraseOp(op);

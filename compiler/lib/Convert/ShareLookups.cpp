@@ -171,7 +171,7 @@ private:
     for (Operation *op : ops) {
       auto found = accesses.find(op);
       if (lines.empty() || found == accesses.end()) {
-        builder.clone(*op, copies);
+        setApart(builder.clone(*op, copies));
         continue;
       }
       const Group &group = groups[found->second];

@@ -49,17 +49,23 @@ def Rmem_CacheSectionOp : Rmem_Op<"cache_section", [Symbol]> {
 
 def Rmem_LoadOp : Rmem_InSection<"load"> {
   let summary = "Load a value";
-  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64Attr:$alignment);
+  let description = [{
+    One that is `apart` is where something is missing, or lies across the end of a line: its lookup is a call, and makes the
+    program no longer.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64Attr:$alignment, UnitAttr:$apart);
   let results = (outs AnyType:$value);
-  let assemblyFormat = "$section `,` $pointer `align` $alignment attr-dict `:` type($value)";
+  let assemblyFormat = "$section `,` $pointer `align` $alignment (`apart` $apart^)? attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
 
 def Rmem_StoreOp : Rmem_InSection<"store"> {
   let summary = "Store a value";
-  let arguments = (ins FlatSymbolRefAttr:$section, AnyType:$value, Farside_Pointer:$pointer, I64Attr:$alignment);
+  let description = [{ As `rmem.load`. }];
+  let arguments = (ins FlatSymbolRefAttr:$section, AnyType:$value, Farside_Pointer:$pointer, I64Attr:$alignment,
+                       UnitAttr:$apart);
   let assemblyFormat = [{
-    $section `,` $value `,` $pointer `align` $alignment attr-dict `:` type($value)
+    $section `,` $value `,` $pointer `align` $alignment (`apart` $apart^)? attr-dict `:` type($value)
   }];
   let hasVerifier = 1;
 }
