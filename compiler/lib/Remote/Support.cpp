@@ -81,9 +81,9 @@ void order(MutableArrayRef<Opening> all, const SectionFile &file) {
     auto first = find_if(file.sections, [&](const SectionSpec &other) {
       return other.name == (spec.with.empty() ? spec.name : spec.with);
     });
-    return std::pair(first - file.sections.begin(), !spec.with.empty());
+    return std::tuple(first - file.sections.begin(), !spec.with.empty(), opening.number);
   };
-  llvm::stable_sort(all, [&](const Opening &one, const Opening &other) { return place(one) < place(other); });
+  llvm::sort(all, [&](const Opening &one, const Opening &other) { return place(one) < place(other); });
 }
 
 /// Announces all sections, and opens them.

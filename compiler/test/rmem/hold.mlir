@@ -18,8 +18,8 @@ rmem.cache_section @small capacity 640 line 128 ways 1 ahead 0
 // CHECK: llvm.load %[[AT]]
 // CHECK: llvm.store %{{.*}}, %[[AT]]
 // CHECK: else
-// CHECK: rmem.load
-// CHECK: rmem.store
+// CHECK: rmem.load @numbers, %{{.*}} align 8 apart
+// CHECK: rmem.store @numbers, %{{.*}} align 8 apart
 // CHECK: rmem.let_go @numbers, %[[LINE]]
 llvm.func @sum(%array: !llvm.ptr, %count: i64) -> i64 {
   %zero = llvm.mlir.constant(0 : i64) : i64

@@ -134,3 +134,16 @@ llvm.func @one_by_one(%at: !llvm.ptr, %size: i64) -> !llvm.ptr attributes {remot
   // CHECK: llvm.return %[[ADDRESS]]
   llvm.return %address : !llvm.ptr
 }
+
+// Where something is missing anyhow, lookups are calls.
+// CHECK-LABEL: llvm.func @apart
+llvm.func @apart(%at: !llvm.ptr) {
+  // CHECK: %[[FROM:.*]] = llvm.call @farside_rt_read_apart(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %{{.*}})
+  // CHECK: %[[VALUE:.*]] = llvm.load %[[FROM]]
+  %value = rmem.load @nodes, %at align 8 apart : i64
+  // CHECK: %[[TO:.*]] = llvm.call @farside_rt_write_apart(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %{{.*}})
+  // CHECK: llvm.store %[[VALUE]], %[[TO]]
+  // CHECK: llvm.call @farside_rt_written(
+  rmem.store @nodes, %value, %at align 8 apart : i64
+  llvm.return
+}

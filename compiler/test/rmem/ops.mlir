@@ -20,6 +20,10 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   %value = rmem.load @nodes, %block align 4 : i32
   // CHECK: rmem.store @nodes, %[[VALUE]], %[[BLOCK]] align 4 : i32
   rmem.store @nodes, %value, %block align 4 : i32
+  // CHECK: %[[APART:.*]] = rmem.load @nodes, %[[BLOCK]] align 4 apart : i32
+  %apart = rmem.load @nodes, %block align 4 apart : i32
+  // CHECK: rmem.store @nodes, %[[APART]], %[[BLOCK]] align 4 apart : i32
+  rmem.store @nodes, %apart, %block align 4 apart : i32
   // CHECK: rmem.move to @nodes %[[BLOCK]], from %arg2, %arg0
   rmem.move to @nodes %block, from %plain, %size
   // CHECK: rmem.move to %arg2, from @nodes %[[BLOCK]], %arg0

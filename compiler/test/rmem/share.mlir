@@ -21,9 +21,9 @@ rmem.cache_section @edges capacity 65536 line 4096 ways 1 ahead 8
 // CHECK: llvm.store
 // CHECK: scf.yield
 // CHECK: else
-// CHECK: rmem.load @nodes, %[[FROM]]
-// CHECK: rmem.load @nodes
-// CHECK: rmem.store @nodes
+// CHECK: rmem.load @nodes, %[[FROM]] align 8 apart
+// CHECK: rmem.load @nodes, %{{.*}} align 8 apart
+// CHECK: rmem.store @nodes, %{{.*}} align 8 apart
 // CHECK: scf.yield
 // CHECK: llvm.return %[[RESULT]]
 llvm.func @update(%from: !llvm.ptr, %to: !llvm.ptr) -> i64 {

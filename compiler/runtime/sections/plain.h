@@ -1,0 +1,24 @@
+/* What pointers are, and sections before they are opened. */
+#ifndef FARSIDE_RUNTIME_SECTIONS_PLAIN_H
+#define FARSIDE_RUNTIME_SECTIONS_PLAIN_H
+
+#include "../profile/hooks.h"
+
+#include <farside/section.h>
+
+#define PART __attribute__((always_inline, nothrow, visibility("hidden")))
+#define SLOW __attribute__((noinline, cold, nothrow, visibility("hidden")))
+#define CALL __attribute__((noinline, nothrow, visibility("hidden")))
+
+/* What a section is before it is opened. */
+const struct farside_section farside_rt_plain = {
+    farside_no_tags_, farside_no_states_, 0, 0, 0, (farside_ptr)0xff << FARSIDE_ID_SHIFT_, 0, 1, 1, 0, 0, 6, 6, 0, 0, 0, 0, 0,
+};
+
+/* The base of one that stays plain: no pointer is behind it, either. */
+#define SETTLED_ ((farside_ptr)0xfe << FARSIDE_ID_SHIFT_)
+
+static void *number_at(uint64_t pointer) { return (void *)(uintptr_t)pointer; }
+static uint64_t number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
+
+#endif
