@@ -106,6 +106,19 @@ fn sections_of_several_threads_are_told_from_others() {
 }
 
 #[test]
+fn whose_memory_a_section_shares_and_which_lines_leave_first_is_told() {
+    let farside = Farside::new();
+    let unit = UNIT.replacen("\"ways\":2", "\"ways\":2,\"with\":\"rows\"", 1);
+    let unit = unit.replace("\"ahead\":true", "\"ahead\":true,\"done\":true");
+    let program = written(&farside, ".farside.notes", unit.as_bytes());
+    let text = stdout(&farside.command(["explain", &program]).output().unwrap());
+    let has = |words: &str| text.lines().any(|line| line.trim_end().ends_with(words));
+    assert!(has("sets of 2, in the memory of 'rows'"), "{text}");
+    assert!(has("1 sent for ahead, 1 let lines leave first"), "{text}");
+    assert!(has("held, ahead, leaves first"), "{text}");
+}
+
+#[test]
 fn functions_are_told_with_where_they_run() {
     let farside = Farside::new();
     let offload = r#"{"offload":[{"function":"total","place":"graph.c:70"},{"function":"log","place":"graph.c:80","stays":"it calls 'printf'","because":"graph.c:81"}],"#;

@@ -136,9 +136,11 @@ fn goes(text: &mut String, unit: &Unit, number: usize, site: &Site, lines: bool)
     let section = &site.section;
     let threads =
         if site.threads { ", for several threads, which makes accesses dearer" } else { "" };
+    let with = site.with.as_ref();
+    let with = with.map(|it| format!(", in the memory of '{it}'")).unwrap_or_default();
     let _ = writeln!(
         text,
-        "    section '{section}': {capacity} in lines of {line}, {structure}{threads}"
+        "    section '{section}': {capacity} in lines of {line}, {structure}{with}{threads}"
     );
     let of = |is: fn(&Access) -> bool| unit.accesses_of(number).filter(|access| is(access)).count();
     let (all, held, ahead) = (of(is_access), of(|access| access.held), of(|access| access.ahead));

@@ -70,6 +70,9 @@ pub struct Site {
     /// Whether several threads may use the section.
     #[serde(default, skip_serializing_if = "is_not")]
     pub threads: bool,
+    /// The section whose local memory it shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<String>,
     /// Why it stays in paged memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stays: Option<String>,
