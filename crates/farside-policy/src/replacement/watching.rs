@@ -31,7 +31,7 @@ pub struct WatchingOptions {
 }
 
 impl Default for WatchingOptions {
-    /// An eighth is watched, as second chance does; a sixteenth came last.
+    /// An eighth is watched, as second chance does; what came last is a 64th.
     fn default() -> Self {
         Self { watched: 8, fresh: 64 }
     }
