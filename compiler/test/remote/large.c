@@ -20,9 +20,9 @@ static unsigned next(void) {
 #define MANY(data) SIXTEEN(data) SIXTEEN(data) SIXTEEN(data) SIXTEEN(data)
 
 // CHECK-LABEL: define {{.*}}@large.remote(
-// CHECK: call {{.*}}@farside_rt_write_{{[^pa]}}
+// CHECK: call {{.*}}@farside_rt_here_
 // CHECK-LABEL: define {{.*}}@small.remote(
-// CHECK-NOT: call {{.*}}@farside_rt_write_{{[^pa]}}
+// CHECK-NOT: call {{.*}}@farside_rt_here_
 // CHECK: ret void
 __attribute__((noinline)) static void large(long *data) { MANY(data) MANY(data) MANY(data) MANY(data) }
 __attribute__((noinline)) static void small(long *data) { FOUR(data) }
