@@ -26,6 +26,9 @@ constexpr size_t longestStretch = 96;
 /// So many lines are looked for at once at most: if one is missing, all accesses look theirs up.
 constexpr size_t mostGroups = 4;
 
+/// What takes at most such a part of a line seldom lies across the end of one.
+constexpr int64_t leastShare = 8;
+
 /// A load or store in a section.
 struct Access {
   Operation *op;
@@ -137,7 +140,7 @@ private:
     Operation *made = access.base.getDefiningOp();
     if (made && made->getBlock() == first->getBlock() && !made->isBeforeInBlock(first))
       return false;
-    int64_t line = tables.lookup<rmem::CacheSectionOp>(access.section.getAttr()).getLine();
+    int64_t line = lineOf(access.section);
     for (auto [number, group] : llvm::enumerate(groups))
       if (group.takes(access, line)) {
         group.add(access);
@@ -164,6 +167,17 @@ private:
     return used;
   }
 
+  /// Whether what is accessed seldom lies across the end of a line, so that it is something missing if it is not all here.
+  bool isSeldomSplit() const {
+    return llvm::all_of(groups, [&](const Group &group) {
+      return (group.high - group.low) * leastShare <= lineOf(group.section);
+    });
+  }
+
+  int64_t lineOf(FlatSymbolRefAttr section) const {
+    return tables.lookup<rmem::CacheSectionOp>(section.getAttr()).getLine();
+  }
+
   /// Does all of it, with plain accesses if the addresses of its lines are given.
   void fill(Block *block, ValueRange results, ArrayRef<Value> lines) {
     auto builder = OpBuilder::atBlockBegin(block);
@@ -171,7 +185,9 @@ private:
     for (Operation *op : ops) {
       auto found = accesses.find(op);
       if (lines.empty() || found == accesses.end()) {
-        setApart(builder.clone(*op, copies));
+        Operation *copied = builder.clone(*op, copies);
+        if (isSeldomSplit())
+          setApart(copied);
         continue;
       }
       const Group &group = groups[found->second];
