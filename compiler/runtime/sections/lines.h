@@ -46,7 +46,7 @@ CALL void farside_rt_let_go(const struct farside_section *section, const void *a
 CALL void farside_rt_done(const struct farside_section *section, const void *pointer, int64_t stride, uint64_t turns,
                           uint64_t all) {
     const uint64_t at = number(pointer), next = at + (uint64_t)stride * turns, line = (uint64_t)1 << section->shift;
-    const uint64_t lines = all / (line / (uint64_t)(stride < 0 ? -stride : stride));
+    const uint64_t lines = (all * (uint64_t)(stride < 0 ? -stride : stride)) >> section->shift;
     if (at >> FARSIDE_ID_SHIFT_ && (at ^ next) & ~(line - 1) &&
         lines > (uint64_t)section->sets * section->ways)
         farside_section_do_(at, 1, FARSIDE_DO_DONE_);
