@@ -30,6 +30,14 @@ Value moved(OpBuilder &builder, Location location, Value pointer, int64_t by) {
   return LLVM::GEPOp::create(builder, location, pointer.getType(), builder.getI8Type(), pointer, ValueRange{bytes});
 }
 
+std::pair<Value, FlatSymbolRefAttr> accessedBy(Operation *op) {
+  if (auto load = dyn_cast<rmem::LoadOp>(op))
+    return {load.getPointer(), load.getSectionAttr()};
+  if (auto store = dyn_cast<rmem::StoreOp>(op))
+    return {store.getPointer(), store.getSectionAttr()};
+  return {};
+}
+
 void setApart(Operation *op) {
   op->walk([](Operation *each) {
     if (auto load = dyn_cast<rmem::LoadOp>(each))

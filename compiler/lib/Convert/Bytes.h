@@ -1,6 +1,7 @@
 #ifndef FARSIDE_LIB_CONVERT_BYTES_H
 #define FARSIDE_LIB_CONVERT_BYTES_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Value.h"
 #include <cstdint>
 #include <utility>
@@ -16,6 +17,9 @@ std::pair<mlir::Value, int64_t> baseOf(mlir::Value pointer);
 
 /// A pointer so many bytes on.
 mlir::Value moved(mlir::OpBuilder &builder, mlir::Location location, mlir::Value pointer, int64_t by);
+
+/// What a load or store comes to, and the section, if it is one in a section.
+std::pair<mlir::Value, mlir::FlatSymbolRefAttr> accessedBy(mlir::Operation *op);
 
 /// Has all accesses in an operation look their lines up by calls.
 void setApart(mlir::Operation *op);

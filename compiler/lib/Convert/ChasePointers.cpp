@@ -15,16 +15,8 @@ namespace farside {
 
 namespace {
 
-/// What a load or store comes to, if it is one in a section.
-std::pair<Value, FlatSymbolRefAttr> accessedBy(Operation *op) {
-  if (auto load = dyn_cast<rmem::LoadOp>(op))
-    return {load.getPointer(), load.getSectionAttr()};
-  if (auto store = dyn_cast<rmem::StoreOp>(op))
-    return {store.getPointer(), store.getSectionAttr()};
-  return {};
-}
-
-/// A loop that goes from node to node: in each turn it loads a pointer from the node that it is at, which the next turn is at.
+/// A loop that goes from node to node: in each turn it loads a pointer from the node that it is at, which the next turn
+/// is at.
 class Chase {
 public:
   Chase(scf::WhileOp loop, const SymbolTable &tables) : loop(loop), tables(tables) {}

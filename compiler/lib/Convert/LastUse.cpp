@@ -1,5 +1,6 @@
 #include "LastUse.h"
 
+#include "Bytes.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
 #include "Farside/Import/Numbers.h"
 
@@ -19,10 +20,8 @@ bool mayUse(Operation *op, FlatSymbolRefAttr section, const SymbolTable &tables)
     return !farside::touchesNothing(call, tables);
   if (auto move = dyn_cast<rmem::MoveOp>(op))
     return move.getToSectionAttr() == section || move.getFromSectionAttr() == section;
-  if (auto load = dyn_cast<rmem::LoadOp>(op))
-    return load.getSectionAttr() == section;
-  if (auto store = dyn_cast<rmem::StoreOp>(op))
-    return store.getSectionAttr() == section;
+  if (FlatSymbolRefAttr accessed = accessedBy(op).second)
+    return accessed == section;
   if (auto fill = dyn_cast<rmem::FillOp>(op))
     return fill.getSectionAttr() == section;
   // Another loop that was converted.

@@ -46,7 +46,8 @@ public:
           .Case<remotable::AllocOp, remotable::TryAllocOp, remotable::AllocZeroedOp, remotable::ReallocOp,
                 remotable::ReleaseOp, rmem::LoadOp, rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::TurnsOp,
                 rmem::HoldOp, rmem::LetGoOp, rmem::DoneOp, rmem::FetchIfNotInCacheOp, rmem::FollowOp, rmem::FetchOp,
-                rmem::WaitOp, rmem::PaddrOp, rmem::FlushOp, rmem::MissesOp, rmem::HereOp, rmem::AheadOp>([&](auto each) { lower(each); });
+                rmem::WaitOp, rmem::PaddrOp, rmem::FlushOp, rmem::MissesOp, rmem::HereOp, rmem::AheadOp>(
+              [&](auto each) { lower(each); });
     }
   }
 

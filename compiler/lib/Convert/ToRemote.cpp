@@ -87,10 +87,10 @@ private:
       rewriter.replaceOpWithNewOp<remotable::AllocOp>(call, call.getResult().getType(), section, arguments[0]);
     else if (callee == "calloc" && arguments.size() == 2)
       rewriter.replaceOpWithNewOp<remotable::AllocZeroedOp>(call, call.getResult().getType(), section, arguments[0],
-                                                       arguments[1]);
+                                                            arguments[1]);
     else if (callee == "realloc" && arguments.size() == 2)
       rewriter.replaceOpWithNewOp<remotable::ReallocOp>(call, call.getResult().getType(), section, arguments[0],
-                                                   arguments[1]);
+                                                        arguments[1]);
     else if ((callee == "free" && arguments.size() == 1) || (isDestroying(callee) && !arguments.empty()))
       release(call, arguments[0]);
     else if (callee == "posix_memalign" && arguments.size() == 3)
@@ -166,8 +166,8 @@ private:
     std::optional<AlignedSize> aligned = alignedSizeOf(callee);
     Value alignment = aligned ? alignmentFor(callee, arguments[aligned->alignment]) : Value();
     Type pointer = taken->getArgument(0).getType();
-    Value block = remotable::TryAllocOp::create(rewriter, location, pointer, section, arguments[aligned ? aligned->size : 0],
-                                           alignment);
+    Value size = arguments[aligned ? aligned->size : 0];
+    Value block = remotable::TryAllocOp::create(rewriter, location, pointer, section, size, alignment);
     Value null = LLVM::ZeroOp::create(rewriter, location, pointer);
     Value has = LLVM::ICmpOp::create(rewriter, location, LLVM::ICmpPredicate::ne, block, null);
     LLVM::CondBrOp::create(rewriter, location, has, taken, ValueRange(block), plain, ValueRange());

@@ -174,8 +174,8 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
   auto builder = mlir::OpBuilder::atBlockBegin(program.getBody());
   auto symbol = [](const SectionSpec &section) { return symbolPrefix.str() + section.name; };
   for (const SectionSpec &section : conversion->file.sections)
-    rmem::CacheSectionOp::create(builder, program.getLoc(), symbol(section), capacityOf(section), section.line, section.ways,
-                            section.ahead);
+    rmem::CacheSectionOp::create(builder, program.getLoc(), symbol(section), capacityOf(section), section.line,
+                                 section.ways, section.ahead);
   auto mark = [&](mlir::Operation *op, StringRef attribute, std::optional<unsigned> section) {
     if (section)
       op->setAttr(attribute, mlir::FlatSymbolRefAttr::get(op->getContext(), symbol(conversion->file.sections[*section])));

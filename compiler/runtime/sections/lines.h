@@ -40,8 +40,8 @@ CALL void farside_rt_let_go(const struct farside_section *section, const void *a
 }
 
 /*
- * A loop has gone on from `pointer` by `turns` turns, of `all` that it makes. The line that it has left is one that others
- * take the place of first, if all of them are more than the section has room for: else it is still here when it is used again.
+ * A loop has gone on from `pointer` by `turns` turns, of `all` that it makes. Of the line that it has left others take the
+ * place first, if all of them are more than the section has room for: else it is still here when it is used again.
  */
 CALL void farside_rt_done(const struct farside_section *section, const void *pointer, int64_t stride, uint64_t turns,
                           uint64_t all) {

@@ -28,8 +28,8 @@ namespace farside {
 ///
 /// Objects are put into classes, those that a pointer may lead to into one, and values and classes of objects have one that
 /// they, or what is in them, point to (as in Steensgaard's analysis, without regard to fields, order or callers). What the
-/// module does not show is one class that points to itself; whatever comes to it has escaped. This is right for all that the module does:
-/// what it does in a way that is not understood is an escape.
+/// module does not show is one class that points to itself; whatever comes to it has escaped. This is right for all that the
+/// module does: what it does in a way that is not understood is an escape.
 class Reach {
 public:
   /// `sites` are calls that allocate. Nothing of the module may change while this is in use.

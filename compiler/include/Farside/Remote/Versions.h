@@ -27,9 +27,9 @@ uint64_t bitOf(unsigned section);
 /// The name that a function has for others, whether it is converted or not.
 llvm::StringRef nameForOthers(const llvm::Function &function);
 
-/// Functions in two versions: as they are converted, and as they were. As long as none of the sections is open that a function
-/// and what it calls use, all its pointers are plain, and the second one is all that is needed: without Farside, and where what
-/// it works on is local anyhow.
+/// Functions in two versions: as they are converted, and as they were. As long as none of the sections is open that a
+/// function and what it calls use, all its pointers are plain, and the second one is all that is needed: without Farside,
+/// and where what it works on is local anyhow.
 class Versions {
 public:
   explicit Versions(llvm::Module &module) : module(module) {}
