@@ -272,11 +272,40 @@ pub extern "C" fn farside_section_do_(pointer: u64, size: usize, what: c_int) {
             FETCH => section.fetch(ptr, size),
             FLUSH => section.flush(ptr, size),
             SOON => section.evict_soon(ptr, size),
-            WANT => section.want(ptr),
+            WANT => section.want(&[ptr]),
             DONE => section.done_with(ptr, size),
             _ => Ok(()),
         };
         done.unwrap_or_else(|error| give_up(&error));
+    });
+}
+
+/// Most pointers that are wanted in one go.
+const MOST_WANTED: usize = 64;
+
+/// Of the C interface: sends for the lines of pointers, which may be ones that nobody follows.
+///
+/// # Safety
+/// `pointers` leads to `count` of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn farside_section_want_(pointers: *const u64, count: usize) {
+    if pointers.is_null() {
+        return;
+    }
+    let mut wanted = [RemotePtr(0); MOST_WANTED];
+    let count = count.min(MOST_WANTED);
+    for (at, wanted) in wanted[..count].iter_mut().enumerate() {
+        // SAFETY: what the caller says; it may be far memory, and is read before the pager is entered.
+        *wanted = RemotePtr(unsafe { *pointers.add(at) });
+    }
+    // Those of a section together, in their order.
+    wanted[..count].sort_by_key(|ptr| ptr.id());
+    hint::act(|_| {
+        for some in wanted[..count].chunk_by(|one, next| one.id() == next.id()) {
+            if let Some(section) = SECTIONS.get(some[0].id()) {
+                section.want(some).unwrap_or_else(|error| give_up(&error));
+            }
+        }
     });
 }
 

@@ -1,21 +1,14 @@
-//! Bringing lines here: at once, because somebody waits for them, or ahead.
+//! Bringing lines here that somebody waits for.
 
 use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_pager::counters::Counters;
 
-use crate::inner::{Inner, Job, Landing, Old, Transit, Turns};
+use crate::inner::{Inner, Job, Landing, MOST_FLIGHTS, Old, Transit, Turns};
 use crate::lines::{AHEAD, EXTRA};
-use crate::pointer::RemotePtr;
 use crate::room::Room;
 use crate::section::{Section, SectionError};
-use crate::transfer;
-
-/// Most lines that are on their way and that nobody waits for.
-const MOST_FLIGHTS: usize = 1024;
-
-/// So many lines that have arrived are put in place for each that is asked for.
-const RIPE: usize = 2;
+use crate::transfer::{self, Reading};
 
 /// So often it is tried again to take the structure's memory over, where lines are pinned and nothing is left beside it.
 const PATIENCE: u32 = 100;
@@ -32,7 +25,7 @@ pub(crate) enum Purpose {
 }
 
 /// What is to be done next for a line; none of it with the lock in hand.
-enum Step {
+pub(crate) enum Step {
     /// Nothing: it is here.
     Here(u32),
     /// Nothing can be done for what is only wanted ahead.
@@ -52,83 +45,6 @@ enum Step {
 }
 
 impl Section {
-    /// Asks for lines of a range that are not here, without waiting.
-    ///
-    /// # Errors
-    /// As [`address`](Self::address).
-    pub fn fetch(&self, ptr: RemotePtr, len: u64) -> Result<(), SectionError> {
-        for line in self.lines_of(ptr, len)? {
-            self.fetch_ahead(line)?;
-        }
-        Ok(())
-    }
-
-    /// Asks for the line of a pointer, which may be one that nobody follows: outside of the section nothing is done.
-    ///
-    /// # Errors
-    /// If the far store fails.
-    pub fn want(&self, ptr: RemotePtr) -> Result<(), SectionError> {
-        match self.line_of(ptr) {
-            Ok(line) => self.fetch_ahead(line),
-            Err(_) => Ok(()),
-        }
-    }
-
-    /// The lines of a range, which is cut at the end of the section.
-    pub(crate) fn lines_of(
-        &self,
-        ptr: RemotePtr,
-        len: u64,
-    ) -> Result<std::ops::RangeInclusive<u32>, SectionError> {
-        let first = self.line_of(ptr)?;
-        let end = ptr.offset().saturating_add(len.max(1)).min(self.lock().space.len());
-        Ok(first..=((end - 1) >> self.geometry.shift) as u32)
-    }
-
-    fn fetch_ahead(&self, line: u32) -> Result<(), SectionError> {
-        self.land_ripe()?;
-        let mut step = self.next_step(line, Purpose::Ahead, false)?;
-        if matches!(step, Step::TakeOver) {
-            let turn = self.take_over()?;
-            step = self.next_step(line, Purpose::Ahead, turn.is_none())?;
-        }
-        if let Step::Fetch(job) = step {
-            self.fetch_job(job, Purpose::Ahead)?;
-        }
-        Ok(())
-    }
-
-    /// Puts lines in place that were asked for first and have arrived: who uses one then finds it without coming here
-    /// for longer than a moment.
-    fn land_ripe(&self) -> Result<(), SectionError> {
-        let store = self.host.store();
-        if transfer::takes_turns(store, &self.geometry) {
-            // They arrive only when they are waited for.
-            return Ok(());
-        }
-        for _ in 0..RIPE {
-            let landing = {
-                let inner = &mut *self.lock();
-                loop {
-                    let Some(line) = inner.asked.pop_front() else { return Ok(()) };
-                    match inner.transit.get(&line) {
-                        Some(Transit::Flight { reading, .. }) if !reading.is_ready(store) => {
-                            inner.asked.push_front(line);
-                            return Ok(());
-                        }
-                        Some(Transit::Flight { .. }) => {}
-                        _ => continue,
-                    }
-                    if let Step::Land(landing) = self.take_flight(inner, line) {
-                        break landing;
-                    }
-                }
-            };
-            self.land(landing, Purpose::Ahead, AHEAD)?;
-        }
-        Ok(())
-    }
-
     /// Sees to it that a line is here; returns its slot.
     pub(crate) fn bring(&self, line: u32, pin: bool) -> Result<u32, SectionError> {
         let purpose = if pin { Purpose::Pin } else { Purpose::Use };
@@ -147,11 +63,7 @@ impl Section {
             drop(turn.take());
             match step {
                 Step::Here(slot) => return Ok(slot),
-                Step::Fetch(job) => {
-                    if let Some(slot) = self.fetch_job(job, purpose)? {
-                        return Ok(slot);
-                    }
-                }
+                Step::Fetch(job) => return self.fetch_job(job, purpose),
                 Step::Land(landing) if landing.line == line => {
                     if !waited && !landing.reading.is_ready(self.host.store()) {
                         Counters::add(&self.counters().section_late, 1);
@@ -177,9 +89,18 @@ impl Section {
         }
     }
 
-    /// `beside`: if others hold the structure's memory, they cannot give it up.
     fn next_step(&self, line: u32, purpose: Purpose, beside: bool) -> Result<Step, SectionError> {
-        let inner = &mut *self.lock();
+        self.step(&mut self.lock(), line, purpose, beside)
+    }
+
+    /// `beside`: if others hold the structure's memory, they cannot give it up.
+    pub(crate) fn step(
+        &self,
+        inner: &mut Inner,
+        line: u32,
+        purpose: Purpose,
+        beside: bool,
+    ) -> Result<Step, SectionError> {
         if let Some(slot) = self.find(inner, line) {
             let may_move = purpose == Purpose::Use && slot >= self.geometry.slots();
             if may_move && !inner.holds && !beside && !self.lines.is_pinned(slot) {
@@ -247,7 +168,7 @@ impl Section {
     }
 
     /// Takes over a line that was asked for, if nobody else has.
-    fn take_flight(&self, inner: &mut Inner, line: u32) -> Step {
+    pub(crate) fn take_flight(&self, inner: &mut Inner, line: u32) -> Step {
         if !matches!(inner.transit.get(&line), Some(Transit::Flight { .. })) {
             return Step::Wait;
         }
@@ -301,36 +222,30 @@ impl Section {
         }
     }
 
-    /// Asks for a line, and stores what was in its slot meanwhile. Returns the slot if somebody waits for the line.
-    fn fetch_job(&self, mut job: Job, purpose: Purpose) -> Result<Option<u32>, SectionError> {
-        let begun = job.reading.begin(self.host.store(), &self.geometry);
-        let stored = begun.and_then(|()| self.store_old(job.slot, job.old.as_ref()));
-        let landing = {
-            let inner = &mut *self.lock();
-            if let Err(error) = stored {
-                self.undo(inner, job);
-                return Err(error.into());
-            }
-            if let Some(old) = &job.old {
-                self.count_evicted(old);
-                self.end_writing(inner, old);
-            }
-            let Job { line, slot, reading, turns, .. } = job;
-            if purpose == Purpose::Ahead {
-                inner.end_turns(&turns);
-                inner.transit.insert(line, Transit::Flight { slot, reading });
-                if inner.asked.len() >= 4 * MOST_FLIGHTS {
-                    let transit = &inner.transit;
-                    inner.asked.retain(|line| transit.contains_key(line));
-                }
-                inner.asked.push_back(line);
-                None
-            } else {
-                Some(Landing { line, slot, reading, turns })
-            }
-        };
+    /// Asks for a line that somebody waits for, and stores what was in its slot meanwhile. Returns the slot.
+    fn fetch_job(&self, mut job: Job, purpose: Purpose) -> Result<u32, SectionError> {
+        if let Err(error) = self.start(&mut job) {
+            self.undo(&mut self.lock(), job);
+            return Err(error.into());
+        }
+        self.end_leaving(&mut self.lock(), &job);
         self.notify();
-        Ok(landing.map(|landing| self.land(landing, purpose, 0)).transpose()?)
+        let Job { line, slot, reading, turns, .. } = job;
+        Ok(self.land(Landing { line, slot, reading, turns }, purpose, 0)?)
+    }
+
+    /// Asks for a line, and stores what was in its slot.
+    fn start(&self, job: &mut Job) -> Result<(), FarError> {
+        job.reading.begin(self.host.store(), &self.geometry)?;
+        self.store_old(job.slot, job.old.as_ref())
+    }
+
+    /// What was in the slot of a line that comes is stored.
+    pub(crate) fn end_leaving(&self, inner: &mut Inner, job: &Job) {
+        if let Some(old) = &job.old {
+            self.count_evicted(old);
+            self.end_writing(inner, old);
+        }
     }
 
     /// Stores what was in a slot, if it was written.
@@ -356,7 +271,7 @@ impl Section {
     }
 
     /// A fetch failed: all is as before.
-    fn undo(&self, inner: &mut Inner, job: Job) {
+    pub(crate) fn undo(&self, inner: &mut Inner, job: Job) {
         inner.end_turns(&job.turns);
         inner.transit.remove(&job.line);
         match job.old {
@@ -374,9 +289,7 @@ impl Section {
         flags: u16,
     ) -> Result<u32, FarError> {
         let Landing { line, slot, reading, turns } = landing;
-        // SAFETY: the slot is busy on our behalf.
-        let into = unsafe { self.lines.bytes(slot) };
-        let read = reading.finish(self.host.store(), into);
+        let read = self.read_into(slot, reading);
         let inner = &mut *self.lock();
         inner.end_turns(&turns);
         inner.transit.remove(&line);
@@ -396,6 +309,13 @@ impl Section {
         }
         self.notify();
         Ok(slot)
+    }
+
+    /// Waits for a line, which is then in its slot.
+    pub(crate) fn read_into(&self, slot: u32, reading: Reading) -> Result<(), FarError> {
+        // SAFETY: the slot is busy on our behalf.
+        let into = unsafe { self.lines.bytes(slot) };
+        reading.finish(self.host.store(), into)
     }
 
     /// Stores a line that is beside the structure, and leaves its slot empty.

@@ -13,6 +13,9 @@ use crate::transfer::{Reading, Writing};
 /// Of so many lines that leave because the program is done with them, one is of those that it was done with long ago.
 const OLD_TURN: u32 = 16;
 
+/// Most lines that are on their way and that nobody waits for.
+pub(crate) const MOST_FLIGHTS: usize = 1024;
+
 /// What only one thread at a time looks at. Nobody waits, or calls the far store, with the lock in hand.
 pub(crate) struct Inner {
     pub space: Space,

@@ -5,6 +5,7 @@
 //! the rest is [`Section`]. It is written against one seam, [`Host`]: the far store, local memory to borrow, and how to
 //! wait. [`PagerHost`] is the real one, which shares all of that with the paged region.
 
+mod ahead;
 mod bring;
 mod flush;
 mod give_up;
