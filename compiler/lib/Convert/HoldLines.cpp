@@ -26,9 +26,6 @@ namespace {
 
 /// So many lines are held at once at most; sections have room for a few more than are full.
 constexpr size_t mostStreams = 8;
-/// So many turns ahead what loaded pointers lead to is sent for, or as many as are an eighth of the section.
-constexpr int64_t turnsAhead = 32;
-constexpr int64_t partOfSection = 8;
 /// What is so large a part of the section at most is there still when a loop comes to it again.
 constexpr int64_t partThatStays = 4;
 
@@ -306,100 +303,14 @@ private:
     finish(block, results);
   }
 
-  /// A pointer that is loaded from a line that is held, and leads to another section in the same turn.
-  struct Lead {
-    Value line;
-    int64_t offset, stride;
-    Type type;
-    FlatSymbolRefAttr section;
-    Value isWorthwhile;
-    int64_t ahead;
-  };
-
-  /// The section that a pointer leads to in the loop, by way of bytes at a constant distance from it.
-  static FlatSymbolRefAttr leadsTo(Value pointer) {
-    for (Operation *user : pointer.getUsers()) {
-      if (auto load = dyn_cast<rmem::LoadOp>(user))
-        return load.getSectionAttr();
-      if (auto store = dyn_cast<rmem::StoreOp>(user); store && store.getPointer() == pointer)
-        return store.getSectionAttr();
-      if (auto element = dyn_cast<LLVM::GEPOp>(user); element && element.getBase() == pointer &&
-                                                      element.getDynamicIndices().empty())
-        if (FlatSymbolRefAttr section = leadsTo(element))
-          return section;
-    }
-    return {};
-  }
-
-  /// How far ahead is sent for what is in a section: not at all if its loops are to send for nothing.
-  int64_t aheadIn(FlatSymbolRefAttr name) {
-    auto section = tables.lookup<rmem::CacheSectionOp>(name.getAttr());
-    int64_t lines = section.getCapacity() / section.getLine();
-    return section.getAhead() ? std::min(turnsAhead, lines / partOfSection) : 0;
-  }
-
-  SmallVector<Lead> findLeads(ArrayRef<Value> lines) {
-    SmallVector<Lead> leads;
-    // Asked once for each section: asking lets it be forgotten.
-    llvm::SmallDenseMap<Attribute, Value> missing;
-    for (auto [stream, line] : llvm::zip(streams, lines))
-      for (auto [access, offset] : stream.accesses) {
-        auto load = dyn_cast<rmem::LoadOp>(access);
-        if (!load || !isa<LLVM::LLVMPointerType>(load.getType()))
-          continue;
-        FlatSymbolRefAttr section = leadsTo(load.getValue());
-        if (int64_t ahead = section ? aheadIn(section) : 0) {
-          Value &misses = missing[section];
-          if (!misses)
-            misses = rmem::MissesOp::create(builder, access->getLoc(), builder.getI1Type(), section.getValue());
-          leads.push_back({line, offset - stream.low, stream.stride, load.getType(), section, misses, ahead});
-        }
-      }
-    return leads;
-  }
-
-  void sendFor(const Lead &lead, Value turn, Value condition) {
-    auto when = scf::IfOp::create(builder, location, TypeRange(), condition, /*addThenBlock=*/true,
-                                  /*addElseBlock=*/false);
-    OpBuilder::InsertionGuard guard(builder);
-    startIn(when.thenBlock());
-    Value way = arith::MulIOp::create(builder, location, turn, number(lead.stride));
-    Value at = LLVM::GEPOp::create(builder, location, lead.line.getType(), builder.getI8Type(),
-                                   moved(builder, location, lead.line, lead.offset), ValueRange{way});
-    Value pointer = LLVM::LoadOp::create(builder, location, lead.type, at, /*alignment=*/1);
-    rmem::FetchIfNotInCacheOp::create(builder, location, lead.section.getValue(), pointer);
-    finish(when.thenBlock(), {});
-  }
-
-  void sendForFirst(ArrayRef<Lead> leads, Value turns) {
-    for (const Lead &lead : leads) {
-      Value first = arith::MinUIOp::create(builder, location, turns, number(lead.ahead));
-      Value count = arith::SelectOp::create(builder, location, lead.isWorthwhile, first, number(0));
-      auto none = [](OpBuilder &, Location, Value, ValueRange) {};
-      auto each = scf::ForOp::create(builder, location, number(0), count, number(1), ValueRange(), none,
-                                     /*unsignedCmp=*/true);
-      OpBuilder::InsertionGuard guard(builder);
-      startIn(each.getBody());
-      sendFor(lead, each.getInductionVar(), arith::ConstantOp::create(builder, location, builder.getBoolAttr(true)));
-      finish(each.getBody(), {});
-    }
-  }
-
   /// The body for so many turns, with plain accesses to what is held.
   void makeHeld(Block *block, Value at, Value turns, ArrayRef<Value> lines, ValueRange carried) {
     OpBuilder::InsertionGuard guard(builder);
     startIn(block);
     auto none = [](OpBuilder &, Location, Value, ValueRange) {};
-    SmallVector<Lead> leads = findLeads(lines);
-    sendForFirst(leads, turns);
     auto inner = scf::ForOp::create(builder, location, number(0), turns, number(1), carried, none,
                                     /*unsignedCmp=*/true);
     startIn(inner.getBody());
-    for (const Lead &lead : leads) {
-      Value later = arith::AddIOp::create(builder, location, inner.getInductionVar(), number(lead.ahead));
-      Value comes = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::ult, later, turns);
-      sendFor(lead, later, arith::AndIOp::create(builder, location, comes, lead.isWorthwhile));
-    }
     IRMapping copies;
     copies.map(loop.getInductionVar(),
                arith::AddIOp::create(builder, location, at, inner.getInductionVar()).getResult());

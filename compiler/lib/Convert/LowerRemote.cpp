@@ -46,7 +46,8 @@ public:
           .Case<remotable::AllocOp, remotable::TryAllocOp, remotable::AllocZeroedOp, remotable::ReallocOp,
                 remotable::ReleaseOp, rmem::LoadOp, rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::TurnsOp,
                 rmem::HoldOp, rmem::LetGoOp, rmem::DoneOp, rmem::FetchIfNotInCacheOp, rmem::FollowOp, rmem::FetchOp,
-                rmem::WaitOp, rmem::PaddrOp, rmem::FlushOp, rmem::MissesOp, rmem::HereOp, rmem::AheadOp>(
+                rmem::WaitOp, rmem::PaddrOp, rmem::FlushOp, rmem::MissesOp, rmem::HereOp, rmem::PeekOp,
+                rmem::AheadOp>(
               [&](auto each) { lower(each); });
     }
   }
@@ -137,7 +138,7 @@ private:
   }
 
   void lower(rmem::FetchIfNotInCacheOp op) {
-    SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer()};
+    SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), flag(op.getTogether())};
     lookup("farside_rt_want_", op.getSectionAttr(), arguments, /*written=*/false, none);
     rewriter.eraseOp(op);
   }
@@ -174,6 +175,11 @@ private:
     rewriter.replaceOp(op, lookup("farside_rt_here_", op.getSectionAttr(), arguments, /*written=*/true));
   }
 
+  void lower(rmem::PeekOp op) {
+    SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), number(op.getSize())};
+    rewriter.replaceOp(op, lookup("farside_rt_peek_", op.getSectionAttr(), arguments, /*written=*/false));
+  }
+
   void lower(rmem::AheadOp op) {
     Value start = LLVM::ZExtOp::create(rewriter, location, i32, op.getStart());
     replace(op, "farside_rt_ahead",
@@ -182,7 +188,7 @@ private:
   }
 
   Value number(uint64_t value) { return LLVM::ConstantOp::create(rewriter, location, i64, int64_t(value)); }
-  Value flag(bool value) { return LLVM::ConstantOp::create(rewriter, location, i32, int32_t(value)); }
+  Value flag(int32_t value) { return LLVM::ConstantOp::create(rewriter, location, i32, value); }
 
   /// Bytes that are loaded or stored. MLIR's size of a vector is that of the next power of two of elements.
   uint64_t sizeOf(Type type) {

@@ -93,7 +93,8 @@ StringRef sourceName(const Function &function) {
 void Notes::look(mlir::ModuleOp program, const Numbers &numbers, const Plan &plan) {
   accesses.clear();
   DenseSet<unsigned> plain = numbersOf<mlir::LLVM::LoadOp, mlir::LLVM::StoreOp>(program);
-  DenseSet<unsigned> ahead = numbersOf<rmem::AheadOp, rmem::FollowOp>(program), done = numbersOf<rmem::DoneOp>(program);
+  DenseSet<unsigned> ahead = numbersOf<rmem::AheadOp, rmem::FetchIfNotInCacheOp, rmem::FollowOp>(program);
+  DenseSet<unsigned> done = numbersOf<rmem::DoneOp>(program);
   // In the order of the program, so that the same source makes the same notes.
   for (unsigned number = 1; const Instruction *instruction = numbers.instruction(number); ++number) {
     auto found = plan.accesses.find(instruction);

@@ -32,7 +32,23 @@ PART uint32_t farside_rt_misses(const struct farside_section *section) {
     return lately != 0;
 }
 
+/*
+ * Pointers whose lines are sent for together. Only those to sections that one thread uses come here, which is the same for all
+ * of them.
+ */
+#define MOST_TOGETHER_ 16
+static farside_ptr farside_rt_wanted[MOST_TOGETHER_];
+static uint32_t farside_rt_wanted_count;
+
+static void send_wanted(void) {
+    const uint32_t count = farside_rt_wanted_count;
+    farside_rt_wanted_count = 0;
+    farside_section_want_(farside_rt_wanted, count);
+}
+
+/* What is waited for may be among those. */
 static void *missed(const struct farside_section *section, const void *pointer) {
+    if (farside_rt_wanted_count && !section->shared) send_wanted();
     if (number(pointer) >> FARSIDE_ID_SHIFT_) *missing(section) = MISSED_;
     return farside_missed_(number(pointer));
 }

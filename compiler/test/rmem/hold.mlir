@@ -91,59 +91,6 @@ llvm.func @packed(%array: !llvm.ptr, %count: i64, %value: f80) {
   llvm.return
 }
 
-// What pointers lead to that are loaded from a line is sent for, first for some turns, and then with each turn for a later
-// one, if lately something was missing.
-// CHECK-LABEL: llvm.func @lead
-// CHECK: %[[LINE:.*]] = rmem.hold @numbers
-// CHECK: scf.if
-// CHECK: %[[MISSES:.*]] = rmem.misses @nodes
-// CHECK: %[[SOME:.*]] = arith.minui %{{.*}}, %{{.*}}
-// CHECK: %[[COUNT:.*]] = arith.select %[[MISSES]], %[[SOME]]
-// CHECK: scf.for unsigned %{{.*}} to %[[COUNT]]
-// CHECK: rmem.fetch_if_not_in_cache @nodes
-// CHECK: scf.for unsigned
-// CHECK: arith.andi %{{.*}}, %[[MISSES]]
-// CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]]
-// CHECK: %[[LATER:.*]] = llvm.load %[[AT]]
-// CHECK: rmem.fetch_if_not_in_cache @nodes, %[[LATER]]
-// CHECK: rmem.load @nodes
-llvm.func @lead(%array: !llvm.ptr, %count: i64) -> i64 {
-  %zero = llvm.mlir.constant(0 : i64) : i64
-  %one = llvm.mlir.constant(1 : i64) : i64
-  llvm.br ^loop(%zero, %zero : i64, i64)
-^loop(%i: i64, %sum: i64):
-  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
-  %node = rmem.load @numbers, %at align 8 : !llvm.ptr
-  %field = llvm.getelementptr %node[16] : (!llvm.ptr) -> !llvm.ptr, i8
-  %value = rmem.load @nodes, %field align 8 : i64
-  %more_sum = llvm.add %sum, %value : i64
-  %next = llvm.add %i, %one : i64
-  %more = llvm.icmp "ne" %next, %count : i64
-  llvm.cond_br %more, ^loop(%next, %more_sum : i64, i64), ^end
-^end:
-  llvm.return %more_sum : i64
-}
-
-// Nothing is sent for where the section file says so.
-// CHECK-LABEL: llvm.func @lead_to_small
-// CHECK-NOT: rmem.fetch_if_not_in_cache
-// CHECK: llvm.return
-llvm.func @lead_to_small(%array: !llvm.ptr, %count: i64) -> i64 {
-  %zero = llvm.mlir.constant(0 : i64) : i64
-  %one = llvm.mlir.constant(1 : i64) : i64
-  llvm.br ^loop(%zero, %zero : i64, i64)
-^loop(%i: i64, %sum: i64):
-  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
-  %node = rmem.load @numbers, %at align 8 : !llvm.ptr
-  %value = rmem.load @small, %node align 8 : i64
-  %more_sum = llvm.add %sum, %value : i64
-  %next = llvm.add %i, %one : i64
-  %more = llvm.icmp "ne" %next, %count : i64
-  llvm.cond_br %more, ^loop(%next, %more_sum : i64, i64), ^end
-^end:
-  llvm.return %more_sum : i64
-}
-
 // Fields of the same records are held together.
 // CHECK-LABEL: llvm.func @fields
 // CHECK: %[[BASE:.*]] = llvm.getelementptr %arg0

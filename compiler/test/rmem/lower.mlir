@@ -95,17 +95,31 @@ llvm.func @here(%at: !llvm.ptr) -> !llvm.ptr {
   llvm.return %line : !llvm.ptr
 }
 
+// CHECK-LABEL: llvm.func @peek
+llvm.func @peek(%at: !llvm.ptr) -> !llvm.ptr {
+  // CHECK: %[[SIZE:.*]] = llvm.mlir.constant(4 : i64)
+  // CHECK: llvm.call @farside_rt_peek_known(%{{.*}}, %arg0, %[[SIZE]],
+  %line = rmem.peek @nodes, %at size 4
+  // CHECK: llvm.call @farside_rt_peek_set(
+  %wide = rmem.peek @wide, %at size 4
+  // CHECK: llvm.call @farside_rt_peek_full(
+  %anywhere = rmem.peek @anywhere, %at size 4
+  llvm.return %line : !llvm.ptr
+}
+
 // CHECK-LABEL: llvm.func @soon
 llvm.func @soon(%at: !llvm.ptr, %turns: i64) -> i1 {
   // CHECK: %[[MISSES:.*]] = llvm.call @farside_rt_misses(
   // CHECK: llvm.trunc %[[MISSES]] : i32 to i1
   %misses = rmem.misses @nodes
-  // CHECK: llvm.call @farside_rt_want_known(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %{{.*}})
+  // CHECK: %[[ALONE:.*]] = llvm.mlir.constant(1 : i32)
+  // CHECK: llvm.call @farside_rt_want_known(%{{.*}}, %arg0, %[[ALONE]], %{{.*}}, %{{.*}}, %{{.*}})
   rmem.fetch_if_not_in_cache @nodes, %at
-  // CHECK: llvm.call @farside_rt_want_set(%{{.*}}, %arg0)
+  // CHECK: llvm.call @farside_rt_want_set(%{{.*}}, %arg0, %{{.*}})
   rmem.fetch_if_not_in_cache @wide, %at
-  // CHECK: llvm.call @farside_rt_want_full(%{{.*}}, %arg0)
-  rmem.fetch_if_not_in_cache @anywhere, %at
+  // CHECK: %[[TOGETHER:.*]] = llvm.mlir.constant(9 : i32)
+  // CHECK: llvm.call @farside_rt_want_full(%{{.*}}, %arg0, %[[TOGETHER]])
+  rmem.fetch_if_not_in_cache @anywhere, %at together 9
   // CHECK: llvm.call @farside_rt_follow_known(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %{{.*}})
   rmem.follow @nodes, %at
   // CHECK: llvm.call @farside_rt_follow_set(%{{.*}}, %arg0)

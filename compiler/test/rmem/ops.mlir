@@ -36,6 +36,8 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   rmem.done @nodes, %block, %size of %size stride -8
   // CHECK: rmem.fetch_if_not_in_cache @nodes, %[[BLOCK]]
   rmem.fetch_if_not_in_cache @nodes, %block
+  // CHECK: rmem.fetch_if_not_in_cache @nodes, %[[BLOCK]] together 16
+  rmem.fetch_if_not_in_cache @nodes, %block together 16
   // CHECK: rmem.fetch @nodes, %[[BLOCK]], %arg0
   rmem.fetch @nodes, %block, %size
   // CHECK: rmem.wait @nodes, %[[BLOCK]]
@@ -59,6 +61,8 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   rmem.let_go @nodes, %line
   // CHECK: rmem.here @nodes, %[[BLOCK]] size 16 written
   %here = rmem.here @nodes, %block size 16 written
+  // CHECK: rmem.peek @nodes, %[[BLOCK]] size 4
+  %peek = rmem.peek @nodes, %block size 4
   // CHECK: %[[REST:.*]] = remotable.release @nodes, %[[BLOCK]]
   %rest = remotable.release @nodes, %block
   llvm.return

@@ -17,7 +17,7 @@ inline constexpr llvm::StringLiteral sectionPrefix = "farside.section.";
 /// What is done to a program that has sections, in passes of farside-opt: what makes it use them, what spares lookups, and
 /// what brings it back.
 inline constexpr llvm::StringLiteral conversion = "farside-to-remote,farside-structure,farside-hold-lines,"
-                                                 "farside-chase-pointers";
+                                                 "farside-send-ahead,farside-chase-pointers";
 inline constexpr llvm::StringLiteral sharing = "farside-share-lookups";
 inline constexpr llvm::StringLiteral lowering = "farside-unstructure,farside-lower-remote";
 

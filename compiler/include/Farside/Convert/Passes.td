@@ -28,6 +28,19 @@ def HoldLines : Pass<"farside-hold-lines", "mlir::ModuleOp"> {
   let statistics = [Statistic<"held", "loops-held", "Loops that hold lines">];
 }
 
+def SendAhead : Pass<"farside-send-ahead", "mlir::ModuleOp"> {
+  let summary = "Send for what later turns of loops come to";
+  let description = [{
+    An `scf.for` sends, in each turn, for what it comes to so many turns later, if lately something was missing: at addresses
+    that are computed from the number of the turn, from what loops do not change, and from what is loaded by these, over
+    several levels. What is loaded from sections for that is only looked at if it is here, and so is sent for earlier still.
+    What it would take more than a few operations to know, or what another turn leaves behind, is not sent for.
+  }];
+  let dependentDialects = ["::farside::rmem::RmemDialect", "mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect",
+                           "mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"sending", "loops-sending", "Loops that send for later turns">];
+}
+
 def ChasePointers : Pass<"farside-chase-pointers", "mlir::ModuleOp"> {
   let summary = "Send for the next node of what loops follow";
   let description = [{

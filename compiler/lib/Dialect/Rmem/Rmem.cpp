@@ -104,6 +104,7 @@ IN_SECTION(DerefOp)
 IN_SECTION(FlushOp)
 IN_SECTION(MissesOp)
 IN_SECTION(HereOp)
+IN_SECTION(PeekOp)
 #undef IN_SECTION
 
 } // namespace farside::rmem

@@ -137,8 +137,12 @@ def Rmem_DoneOp : Rmem_InSection<"done"> {
 
 def Rmem_FetchIfNotInCacheOp : Rmem_InSection<"fetch_if_not_in_cache"> {
   let summary = "Send for what will be used soon, if it is not here";
-  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer);
-  let assemblyFormat = "$section `,` $pointer attr-dict";
+  let description = [{
+    At once, or `together` with others when there are so many, at the latest when something is waited for.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer,
+                       DefaultValuedAttr<I64Attr, "1">:$together);
+  let assemblyFormat = "$section `,` $pointer (`together` $together^)? attr-dict";
 }
 
 def Rmem_FollowOp : Rmem_InSection<"follow"> {
@@ -215,6 +219,16 @@ def Rmem_HereOp : Rmem_InSection<"here"> {
   let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64Attr:$size, UnitAttr:$written);
   let results = (outs Farside_Pointer:$address);
   let assemblyFormat = "$section `,` $pointer `size` $size (`written` $written^)? attr-dict";
+}
+
+def Rmem_PeekOp : Rmem_InSection<"peek"> {
+  let summary = "The address of bytes that may be none, if they are here";
+  let description = [{
+    As `rmem.here`, of a pointer that nobody may ever follow: it may be any number. It is null if it leads elsewhere.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64Attr:$size);
+  let results = (outs Farside_Pointer:$address);
+  let assemblyFormat = "$section `,` $pointer `size` $size attr-dict";
 }
 
 def Rmem_AheadOp : Rmem_InSection<"ahead"> {

@@ -1,0 +1,183 @@
+// Loops send for what later turns come to, if lately something was missing.
+// RUN: farside-opt %s --farside-structure --farside-hold-lines --farside-send-ahead | FileCheck %s
+
+rmem.cache_section @numbers capacity 65536 line 4096 ways 1 ahead 8
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+rmem.cache_section @small capacity 640 line 128 ways 1 ahead 0
+rmem.cache_section @few capacity 4096 line 128 ways 1 ahead 8
+
+llvm.func @work(i64)
+
+// What pointers lead to that are loaded from a line that is held: with each turn for a later one, and all turns until then
+// when it first is worthwhile.
+// CHECK-LABEL: llvm.func @lead
+// CHECK: %[[LINE:.*]] = rmem.hold @numbers
+// CHECK: scf.for unsigned %[[TURN:.*]] = {{.*}} iter_args({{.*}}, %[[BEFORE:.*]] = %{{.*}})
+// CHECK: %[[IS:.*]] = scf.if %{{.*}} -> (i1) {
+// CHECK: %[[MISSES:.*]] = rmem.misses @nodes
+// CHECK: %[[BEGINS:.*]] = arith.cmpi ugt, %[[MISSES]], %[[BEFORE]]
+// CHECK: scf.if %[[BEGINS]]
+// CHECK: scf.for unsigned
+// CHECK: rmem.fetch_if_not_in_cache @nodes
+// CHECK: scf.yield %[[MISSES]]
+// CHECK: scf.yield %[[BEFORE]]
+// CHECK: %[[FAR:.*]] = arith.constant 32
+// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[FAR]]
+// CHECK: %[[COMES:.*]] = arith.cmpi ult, %[[LATER]]
+// CHECK: arith.andi %[[COMES]], %[[IS]]
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]]
+// CHECK: %[[NODE:.*]] = llvm.load %[[AT]]
+// CHECK: %[[FIELD:.*]] = llvm.getelementptr %[[NODE]][16]
+// CHECK: %[[KNOWN:.*]] = llvm.freeze %[[FIELD]]
+// CHECK: rmem.fetch_if_not_in_cache @nodes, %[[KNOWN]] together 8
+// CHECK: rmem.load @nodes
+llvm.func @lead(%array: !llvm.ptr, %count: i64) -> i64 {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero, %zero : i64, i64)
+^loop(%i: i64, %sum: i64):
+  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %node = rmem.load @numbers, %at align 8 : !llvm.ptr
+  %field = llvm.getelementptr %node[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %value = rmem.load @nodes, %field align 8 : i64
+  %more_sum = llvm.add %sum, %value : i64
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next, %more_sum : i64, i64), ^end
+^end:
+  llvm.return %more_sum : i64
+}
+
+// Nothing is sent for where the section file says so.
+// CHECK-LABEL: llvm.func @lead_to_small
+// CHECK-NOT: rmem.fetch_if_not_in_cache
+// CHECK: llvm.return
+llvm.func @lead_to_small(%array: !llvm.ptr, %count: i64) -> i64 {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero, %zero : i64, i64)
+^loop(%i: i64, %sum: i64):
+  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %node = rmem.load @numbers, %at align 8 : !llvm.ptr
+  %value = rmem.load @small, %node align 8 : i64
+  %more_sum = llvm.add %sum, %value : i64
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next, %more_sum : i64, i64), ^end
+^end:
+  llvm.return %more_sum : i64
+}
+
+// Records of several lines, in a loop that holds none, and of a section of few lines.
+// CHECK-LABEL: llvm.func @records
+// CHECK: scf.for unsigned %[[TURN:[a-z0-9]*]] =
+// CHECK: rmem.misses @few
+// CHECK: } else {
+// CHECK: %[[FAR:.*]] = arith.constant 4
+// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[FAR]]
+// CHECK: llvm.getelementptr %arg0[%[[LATER]]]
+// CHECK: rmem.fetch_if_not_in_cache @few
+// CHECK-NOT: rmem.fetch_if_not_in_cache
+// CHECK: rmem.load @few
+// CHECK: llvm.call @work
+llvm.func @records(%array: !llvm.ptr, %count: i64) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero : i64)
+^loop(%i: i64):
+  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<40 x i64>
+  %value = rmem.load @few, %at align 8 : i64
+  %second_at = llvm.getelementptr %at[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %second = rmem.load @few, %second_at align 8 : i64
+  %both = llvm.add %value, %second : i64
+  llvm.call @work(%both) : (i64) -> ()
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next : i64), ^end
+^end:
+  llvm.return
+}
+
+// What is found by way of a section is sent for if that is here, and that is sent for earlier.
+// CHECK-LABEL: llvm.func @levels
+// CHECK: scf.for unsigned %[[TURN:[a-z0-9]*]] = {{.*}} iter_args
+// CHECK: rmem.misses @nodes
+// CHECK: } else {
+// CHECK: %[[TWICE:.*]] = arith.constant 64
+// CHECK: arith.addi %[[TURN]], %[[TWICE]]
+// CHECK: llvm.load
+// CHECK: rmem.fetch_if_not_in_cache @nodes
+// CHECK: %[[ONCE:.*]] = arith.constant 32
+// CHECK: arith.addi %[[TURN]], %[[ONCE]]
+// CHECK: %[[INDEX:.*]] = llvm.load
+// CHECK: %[[WHERE:.*]] = llvm.getelementptr %arg1[%[[INDEX]]]
+// CHECK: %[[KNOWN:.*]] = llvm.freeze %[[WHERE]]
+// CHECK: %[[HERE:.*]] = rmem.peek @nodes, %[[KNOWN]] size 8
+// CHECK: llvm.icmp "ne" %[[HERE]]
+// CHECK: scf.if
+// CHECK: llvm.load %[[HERE]]
+// CHECK: rmem.fetch_if_not_in_cache @nodes
+// CHECK: rmem.load @nodes
+llvm.func @levels(%indices: !llvm.ptr, %firsts: !llvm.ptr, %seconds: !llvm.ptr, %count: i64) -> i64 {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero, %zero : i64, i64)
+^loop(%i: i64, %sum: i64):
+  %at = llvm.getelementptr %indices[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %index = rmem.load @numbers, %at align 8 : i64
+  %first_at = llvm.getelementptr %firsts[%index] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %first = rmem.load @nodes, %first_at align 8 : i64
+  %second_at = llvm.getelementptr %seconds[%first] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %second = rmem.load @nodes, %second_at align 8 : i64
+  %more_sum = llvm.add %sum, %second : i64
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next, %more_sum : i64, i64), ^end
+^end:
+  llvm.return %more_sum : i64
+}
+
+// Plain memory is not read for it where it may be gone by then, or was no address for certain.
+// CHECK-LABEL: llvm.func @plain
+// CHECK-NOT: rmem.fetch_if_not_in_cache
+// CHECK: llvm.return
+llvm.func @plain(%indices: !llvm.ptr, %nodes: !llvm.ptr, %count: i64) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero : i64)
+^loop(%i: i64):
+  %at = llvm.getelementptr %indices[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %index = llvm.load %at : !llvm.ptr -> i64
+  %node_at = llvm.getelementptr %nodes[%index] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %node = rmem.load @nodes, %node_at align 8 : i64
+  llvm.call @work(%node) : (i64) -> ()
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next : i64), ^end
+^end:
+  llvm.return
+}
+
+// CHECK-LABEL: llvm.func @followed
+// CHECK: rmem.misses @nodes
+// CHECK-NOT: rmem.misses
+// CHECK: rmem.load @nodes
+llvm.func @followed(%nodes: !llvm.ptr, %count: i64) -> i64 {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero, %zero : i64, i64)
+^loop(%i: i64, %sum: i64):
+  %at = llvm.getelementptr %nodes[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<16 x i64>
+  %index = rmem.load @nodes, %at align 8 : !llvm.ptr
+  %plain = llvm.load %index : !llvm.ptr -> !llvm.ptr
+  %node = rmem.load @small, %plain align 8 : i64
+  %other_at = llvm.load %plain : !llvm.ptr -> !llvm.ptr
+  %other = rmem.load @few, %other_at align 8 : i64
+  %both = llvm.add %node, %other : i64
+  %more_sum = llvm.add %sum, %both : i64
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next, %more_sum : i64, i64), ^end
+^end:
+  llvm.return %more_sum : i64
+}
