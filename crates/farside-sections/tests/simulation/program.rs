@@ -67,7 +67,8 @@ impl Program {
             0..=4 => self.pin_and(false),
             5 => self.store_all(),
             6..=10 => self.pin_and(true),
-            11..=12 => self.ask("fetch"),
+            11 => self.ask("fetch"),
+            12 => self.want(),
             13 => self.ask("flush"),
             14 => {
                 let what = if self.random.below(2) == 0 { "evict soon" } else { "done" };
@@ -159,6 +160,22 @@ impl Program {
         if let Some(address) = self.expect(address) {
             self.check(word, address);
         }
+    }
+
+    /// Sends for words here and there in one go, some of which are none, or the same line's.
+    fn want(&mut self) {
+        let wanted: Vec<RemotePtr> = (0..self.random.below(40))
+            .map(|_| match self.random.below(20) {
+                0 => RemotePtr(self.random.next()),
+                _ => {
+                    let word = self.word();
+                    self.at(word)
+                }
+            })
+            .collect();
+        self.world.host.scheduler.note("want", wanted.len() as u64, 0);
+        let done = self.member().section.want(&wanted);
+        self.expect(done);
     }
 
     fn ask(&mut self, what: &'static str) {
