@@ -1,5 +1,6 @@
 #include "Bytes.h"
 #include "LastUse.h"
+#include "Streams.h"
 #include "Strides.h"
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
@@ -24,34 +25,8 @@ namespace farside {
 
 namespace {
 
-/// So many lines are held at once at most; sections have room for a few more than are full.
-constexpr size_t mostStreams = 8;
 /// What is so large a part of the section at most is there still when a loop comes to it again.
 constexpr int64_t partThatStays = 4;
-
-/// What a loop accesses in each turn, always the same distance on: bytes from `low` to `high` behind a pointer.
-struct Stream {
-  struct Access {
-    Operation *op;
-    int64_t offset;
-  };
-
-  Value base;
-  FlatSymbolRefAttr section;
-  int64_t low = 0, high = 0;
-  int64_t stride = 0;
-  bool written = false;
-  SmallVector<Access> accesses;
-
-  int64_t size() const { return high - low; }
-  /// That of all accesses, the first one's before others.
-  Location location() const {
-    SmallVector<Location> each;
-    for (const Access &access : accesses)
-      each.push_back(access.op->getLoc());
-    return FusedLoc::get(section.getContext(), each);
-  }
-};
 
 /// One loop that may hold lines.
 class Holding {
@@ -60,57 +35,14 @@ public:
       : loop(loop), tables(module), layout(module), builder(loop), location(loop.getLoc()) {}
 
   bool convert() {
-    if (!countsFromZero(loop) || !isHarmless() || !findStreams())
+    streams = streamsOf(loop, tables, layout);
+    if (streams.empty())
       return false;
     makeLoop();
     return true;
   }
 
 private:
-  /// Whether the body does nothing that lines cannot be held over: it may have no loops, and calls may free.
-  bool isHarmless() {
-    WalkResult result = loop.getBody()->walk([&](Operation *op) {
-      if (isa<scf::ForOp, scf::WhileOp>(op))
-        return WalkResult::interrupt();
-      if (auto call = dyn_cast<LLVM::CallOp>(op); call && touchesNothing(call, tables))
-        return WalkResult::advance();
-      bool isKnown = isa<rmem::LoadOp, rmem::StoreOp, LLVM::LoadOp, LLVM::StoreOp, scf::IfOp, scf::YieldOp>(op);
-      return isKnown || isMemoryEffectFree(op) ? WalkResult::advance() : WalkResult::interrupt();
-    });
-    return !result.wasInterrupted();
-  }
-
-  bool findStreams() {
-    for (Operation &op : *loop.getBody()) {
-      if (auto load = dyn_cast<rmem::LoadOp>(op))
-        add(&op, load.getPointer(), load.getSectionAttr(), load.getType(), false);
-      else if (auto store = dyn_cast<rmem::StoreOp>(op))
-        add(&op, store.getPointer(), store.getSectionAttr(), store.getValue().getType(), true);
-    }
-    return !streams.empty() && streams.size() <= mostStreams;
-  }
-
-  void add(Operation *access, Value pointer, FlatSymbolRefAttr section, Type type, bool written) {
-    std::optional<int64_t> stride = Strides(loop, layout).of(pointer);
-    int64_t line = tables.lookup<rmem::CacheSectionOp>(section.getAttr()).getLine();
-    int64_t size = layout.getTypeSize(type).getFixedValue();
-    // A line has to last for some turns.
-    if (!stride || *stride == 0 || *stride > line / 4 || *stride < -line / 4 || size > line)
-      return;
-    auto [base, offset] = baseOf(pointer);
-    for (Stream &stream : streams) {
-      int64_t low = std::min(stream.low, offset), high = std::max(stream.high, offset + size);
-      if (stream.base != base || stream.section != section || stream.stride != *stride || high - low > line)
-        continue;
-      stream.low = low;
-      stream.high = high;
-      stream.written |= written;
-      stream.accesses.push_back({access, offset});
-      return;
-    }
-    streams.push_back({base, section, offset, offset + size, *stride, written, {{access, offset}}});
-  }
-
   Value number(int64_t value) { return arith::ConstantOp::create(builder, location, builder.getI64IntegerAttr(value)); }
 
   /// A value of the loop as it is in turn `turn`.

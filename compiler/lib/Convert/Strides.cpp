@@ -14,6 +14,14 @@ bool isConstant(Value value, uint64_t wanted) {
   return matchPattern(value, m_ConstantInt(&bits)) && bits == wanted;
 }
 
+/// A distance is of use only if it is short.
+std::optional<int64_t> product(std::optional<int64_t> distance, int64_t factor) {
+  int64_t product;
+  if (!distance || __builtin_mul_overflow(*distance, factor, &product))
+    return std::nullopt;
+  return product;
+}
+
 bool isTurnOfLoop(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
@@ -21,6 +29,34 @@ bool isTurnOfLoop(Value value) {
 }
 
 } // namespace
+
+std::optional<int64_t> offsetOf(LLVM::LLVMStructType structure, unsigned field, const DataLayout &layout) {
+  uint64_t offset = 0;
+  for (auto [number, type] : llvm::enumerate(structure.getBody())) {
+    if (!structure.isPacked())
+      offset = llvm::alignTo(offset, layout.getTypeABIAlignment(type));
+    if (number == field)
+      return offset;
+    std::optional<int64_t> more = distanceOf(type, layout);
+    if (!more)
+      return std::nullopt;
+    offset += *more;
+  }
+  return offset;
+}
+
+std::optional<int64_t> distanceOf(Type type, const DataLayout &layout) {
+  if (auto array = dyn_cast<LLVM::LLVMArrayType>(type))
+    return product(distanceOf(array.getElementType(), layout), array.getNumElements());
+  if (auto structure = dyn_cast<LLVM::LLVMStructType>(type)) {
+    std::optional<int64_t> end = offsetOf(structure, structure.getBody().size(), layout);
+    return end ? std::optional<int64_t>(llvm::alignTo(*end, layout.getTypeABIAlignment(type))) : std::nullopt;
+  }
+  llvm::TypeSize size = layout.getTypeSize(type);
+  if (size.isScalable())
+    return std::nullopt;
+  return llvm::alignTo(size.getFixedValue(), layout.getTypeABIAlignment(type));
+}
 
 bool countsFromZero(scf::ForOp loop) {
   return loop.getUnsignedCmp() && loop.getInductionVar().getType().isInteger(64) &&
@@ -48,23 +84,16 @@ std::optional<int64_t> Strides::of(Value value) {
     return sum(of(op->getOperand(0)), of(op->getOperand(1)), -1);
   APInt factor;
   if (isa<arith::MulIOp, LLVM::MulOp>(op) && matchPattern(op->getOperand(1), m_ConstantInt(&factor)))
-    return times(of(op->getOperand(0)), factor.getSExtValue());
+    return product(of(op->getOperand(0)), factor.getSExtValue());
   if (isa<arith::ShLIOp, LLVM::ShlOp>(op) && matchPattern(op->getOperand(1), m_ConstantInt(&factor)) &&
       factor.ult(32))
-    return times(of(op->getOperand(0)), int64_t(1) << factor.getZExtValue());
+    return product(of(op->getOperand(0)), int64_t(1) << factor.getZExtValue());
   return std::nullopt;
-}
-
-std::optional<int64_t> Strides::times(std::optional<int64_t> stride, int64_t factor) {
-  int64_t product;
-  if (!stride || __builtin_mul_overflow(*stride, factor, &product))
-    return std::nullopt;
-  return product;
 }
 
 std::optional<int64_t> Strides::sum(std::optional<int64_t> one, std::optional<int64_t> other, int64_t sign) {
   int64_t total;
-  other = times(other, sign);
+  other = product(other, sign);
   if (!one || !other || __builtin_add_overflow(*one, *other, &total))
     return std::nullopt;
   return total;
@@ -87,31 +116,12 @@ std::optional<int64_t> Strides::ofElement(LLVM::GEPOp element) {
     auto value = dyn_cast<Value>(index);
     if (!value)
       continue;
-    std::optional<int64_t> distance = distanceOf(type);
+    std::optional<int64_t> distance = distanceOf(type, layout);
     if (!distance)
       return std::nullopt;
-    stride = sum(stride, times(of(value), *distance), 1);
+    stride = sum(stride, product(of(value), *distance), 1);
   }
   return stride;
-}
-
-std::optional<int64_t> Strides::distanceOf(Type type) {
-  if (auto array = dyn_cast<LLVM::LLVMArrayType>(type))
-    return times(distanceOf(array.getElementType()), array.getNumElements());
-  if (auto structure = dyn_cast<LLVM::LLVMStructType>(type)) {
-    uint64_t size = 0;
-    for (Type field : structure.getBody()) {
-      std::optional<int64_t> more = distanceOf(field);
-      if (!more)
-        return std::nullopt;
-      size = (structure.isPacked() ? size : llvm::alignTo(size, layout.getTypeABIAlignment(field))) + *more;
-    }
-    return llvm::alignTo(size, layout.getTypeABIAlignment(type));
-  }
-  llvm::TypeSize size = layout.getTypeSize(type);
-  if (size.isScalable())
-    return std::nullopt;
-  return llvm::alignTo(size.getFixedValue(), layout.getTypeABIAlignment(type));
 }
 
 } // namespace farside

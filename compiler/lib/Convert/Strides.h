@@ -12,6 +12,13 @@ namespace farside {
 /// Whether the turns of a loop are counted from 0, one by one.
 bool countsFromZero(mlir::scf::ForOp loop);
 
+/// From one element to the next, which is more than its own bytes if its alignment is more. MLIR's sizes of structures that
+/// are packed leave that out.
+std::optional<int64_t> distanceOf(mlir::Type type, const mlir::DataLayout &layout);
+
+/// Where in a structure a field begins; behind the last one, where all end.
+std::optional<int64_t> offsetOf(mlir::LLVM::LLVMStructType structure, unsigned field, const mlir::DataLayout &layout);
+
 /// How values change from turn to turn; in loops within the loop, from the same turn of these.
 class Strides {
 public:
@@ -20,13 +27,8 @@ public:
   std::optional<int64_t> of(mlir::Value value);
 
 private:
-  /// A stride is of use only if it is short.
-  static std::optional<int64_t> times(std::optional<int64_t> stride, int64_t factor);
   static std::optional<int64_t> sum(std::optional<int64_t> one, std::optional<int64_t> other, int64_t sign);
   std::optional<int64_t> ofElement(mlir::LLVM::GEPOp element);
-  /// From one element to the next, which is more than its own bytes if its alignment is more. MLIR's sizes of structures
-  /// that are packed leave that out.
-  std::optional<int64_t> distanceOf(mlir::Type type);
 
   mlir::scf::ForOp loop;
   const mlir::DataLayout &layout;

@@ -52,17 +52,26 @@ private:
   LogicalResult convert(LLVM::LoadOp load) {
     if (load.getVolatile_() || load.getOrdering() != LLVM::AtomicOrdering::not_atomic)
       return load.emitOpError("is volatile or atomic, and cannot be converted to remote memory");
-    rewriter.replaceOpWithNewOp<rmem::LoadOp>(load, load.getType(), section, load.getAddr(),
-                                              rewriter.getI64IntegerAttr(load.getAlignment().value_or(1)));
+    Attribute type = load.getTBAATagsOrNull();
+    setType(rewriter.replaceOpWithNewOp<rmem::LoadOp>(load, load.getType(), section, load.getAddr(),
+                                                      rewriter.getI64IntegerAttr(load.getAlignment().value_or(1))),
+            type);
     return success();
   }
 
   LogicalResult convert(LLVM::StoreOp store) {
     if (store.getVolatile_() || store.getOrdering() != LLVM::AtomicOrdering::not_atomic)
       return store.emitOpError("is volatile or atomic, and cannot be converted to remote memory");
-    rewriter.replaceOpWithNewOp<rmem::StoreOp>(store, section, store.getValue(), store.getAddr(),
-                                               rewriter.getI64IntegerAttr(store.getAlignment().value_or(1)));
+    Attribute type = store.getTBAATagsOrNull();
+    setType(rewriter.replaceOpWithNewOp<rmem::StoreOp>(store, section, store.getValue(), store.getAddr(),
+                                                       rewriter.getI64IntegerAttr(store.getAlignment().value_or(1))),
+            type);
     return success();
+  }
+
+  static void setType(Operation *access, Attribute type) {
+    if (type)
+      access->setAttr(typeOfAccess, type);
   }
 
   LogicalResult convert(LLVM::MemsetOp fill) {

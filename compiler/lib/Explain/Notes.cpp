@@ -1,10 +1,12 @@
 #include "Farside/Explain/Notes.h"
 
+#include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
 #include "Farside/Explain/Parts.h"
 #include "Farside/Import/Numbers.h"
 #include "Farside/Remote/HeapCall.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -22,9 +24,9 @@ namespace {
 constexpr StringLiteral part = ".farside.notes";
 
 /// Of every instruction that an operation of a kind was made of, or for, its number.
-template <typename... Kinds> DenseSet<unsigned> numbersOf(mlir::ModuleOp program) {
+template <typename... Kinds> DenseSet<unsigned> numbersOf(mlir::Operation *program) {
   DenseSet<unsigned> found;
-  program.walk([&](mlir::Operation *op) {
+  program->walk([&](mlir::Operation *op) {
     if (mlir::isa<Kinds...>(op))
       op->getLoc()->walk([&](mlir::Location part) {
         if (auto line = mlir::dyn_cast<mlir::FileLineColLoc>(part))
@@ -90,6 +92,16 @@ StringRef sourceName(const Function &function) {
   return place ? place->getName() : function.getName();
 }
 
+void Notes::lookAtFused(mlir::ModuleOp program) {
+  fused.clear();
+  program.walk([&](mlir::scf::ForOp loop) {
+    if (!loop->hasAttr(fusedLoop))
+      return;
+    auto found = numbersOf<rmem::LoadOp, rmem::StoreOp>(loop);
+    fused.insert(found.begin(), found.end());
+  });
+}
+
 void Notes::look(mlir::ModuleOp program, const Numbers &numbers, const Plan &plan) {
   accesses.clear();
   DenseSet<unsigned> plain = numbersOf<mlir::LLVM::LoadOp, mlir::LLVM::StoreOp>(program);
@@ -103,7 +115,7 @@ void Notes::look(mlir::ModuleOp program, const Numbers &numbers, const Plan &pla
     const Plan::Access &access = found->second;
     accesses.push_back({placeOf(*instruction), sourceName(*instruction->getFunction()).str(), kindOf(*instruction),
                         access.sites, number, plain.contains(number), ahead.contains(number),
-                        done.contains(number)});
+                        done.contains(number), fused.contains(number)});
   }
 }
 
@@ -131,6 +143,8 @@ void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, Arr
       object["ahead"] = true;
     if (access.done)
       object["done"] = true;
+    if (access.fused)
+      object["fused"] = true;
     if (access.shared)
       object["shared"] = true;
     all.push_back(std::move(object));

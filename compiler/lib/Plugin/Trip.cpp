@@ -173,9 +173,13 @@ void Trip::blame(const Trouble &trouble, Function *function, StringRef step) {
 bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble) const {
   auto builder = mlir::OpBuilder::atBlockBegin(program.getBody());
   auto symbol = [](const SectionSpec &section) { return symbolPrefix.str() + section.name; };
-  for (const SectionSpec &section : conversion->file.sections)
+  for (const SectionSpec &section : conversion->file.sections) {
+    mlir::FlatSymbolRefAttr with;
+    if (!section.with.empty())
+      with = builder.getAttr<mlir::FlatSymbolRefAttr>(symbolPrefix.str() + section.with);
     rmem::CacheSectionOp::create(builder, program.getLoc(), symbol(section), capacityOf(section), section.line,
-                                 section.ways, section.ahead);
+                                 section.ways, section.ahead, with);
+  }
   auto mark = [&](mlir::Operation *op, StringRef attribute, std::optional<unsigned> section) {
     if (section)
       op->setAttr(attribute, mlir::FlatSymbolRefAttr::get(op->getContext(), symbol(conversion->file.sections[*section])));
@@ -208,6 +212,9 @@ bool Trip::isShared(unsigned section) const {
 /// Makes a program that is marked use sections.
 bool Trip::convert(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble) {
   if (!runPasses(program, farside::conversion, trouble))
+    return false;
+  notes.lookAtFused(program);
+  if (!runPasses(program, farside::holding, trouble))
     return false;
   notes.look(program, numbers, plan);
   if (!runPasses(program, farside::sharing, trouble))

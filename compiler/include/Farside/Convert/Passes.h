@@ -9,15 +9,20 @@ namespace farside {
 inline constexpr llvm::StringLiteral inSection = "rmem.in";
 inline constexpr llvm::StringLiteral fromSection = "rmem.from";
 
+/// What the language says of the type of what a load or store of `rmem` accesses, as long as loops may become one.
+inline constexpr llvm::StringLiteral typeOfAccess = "rmem.type";
+/// Of loops that were made of two.
+inline constexpr llvm::StringLiteral fusedLoop = "rmem.fused";
+
 /// What the names of a program's sections begin with, so that they are no names of anything else.
 inline constexpr llvm::StringLiteral symbolPrefix = "rmem.section.";
 /// The name that a program knows a section by.
 inline constexpr llvm::StringLiteral sectionPrefix = "farside.section.";
 
-/// What is done to a program that has sections, in passes of farside-opt: what makes it use them, what spares lookups, and
-/// what brings it back.
-inline constexpr llvm::StringLiteral conversion = "farside-to-remote,farside-structure,farside-hold-lines,"
-                                                 "farside-send-ahead,farside-chase-pointers";
+/// What is done to a program that has sections, in passes of farside-opt: what makes it use them, what holds lines and sends
+/// for them, what spares lookups, and what brings it back.
+inline constexpr llvm::StringLiteral conversion = "farside-to-remote,farside-structure,farside-fuse-loops";
+inline constexpr llvm::StringLiteral holding = "farside-hold-lines,farside-send-ahead,farside-chase-pointers";
 inline constexpr llvm::StringLiteral sharing = "farside-share-lookups";
 inline constexpr llvm::StringLiteral lowering = "farside-unstructure,farside-lower-remote";
 

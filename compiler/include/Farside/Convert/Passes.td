@@ -15,6 +15,19 @@ def ToRemote : Pass<"farside-to-remote", "mlir::ModuleOp"> {
                            "mlir::LLVM::LLVMDialect"];
 }
 
+def FuseLoops : Pass<"farside-fuse-loops", "mlir::ModuleOp"> {
+  let summary = "Make one loop of two that go through sections";
+  let description = [{
+    Two `scf.for` of the same number of turns, one behind the other, that both go through lines which can be held, become one
+    (thesis 5.4): lines of what both go through are fetched once, and those of others are sent for together. What each turn
+    does is done in the order in which it was. It is done only if nothing that the second loop does depends on what the first
+    one does in the same turn's later ones, or on its results, and if the lines of both can be held and have room. What is in
+    a section is taken to be accessed by loads and stores of `rmem` only.
+  }];
+  let dependentDialects = ["mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"fused", "loops-fused", "Loops that became part of the one before">];
+}
+
 def HoldLines : Pass<"farside-hold-lines", "mlir::ModuleOp"> {
   let summary = "Look lines up once in loops that go through them";
   let description = [{

@@ -3,6 +3,7 @@
 
 #include "Farside/Remote/Plan.h"
 #include "Farside/Sections/SectionFile.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ public:
     std::string function, place, why, because;
   };
 
+  /// Looks at a program in which loops that can be one are, before anything else is done to them.
+  void lookAtFused(mlir::ModuleOp program);
   /// Looks at a program in which loops hold lines, and that is not lowered yet.
   void look(mlir::ModuleOp program, const Numbers &numbers, const Plan &plan);
   /// Looks at it again when lookups are shared.
@@ -51,11 +54,15 @@ private:
     bool held = false, ahead = false;
     /// Whether its lines may leave before others when the loop has come through them.
     bool done = false;
+    /// Whether it is in a loop that was made of two.
+    bool fused = false;
     /// Whether it is spared its lookup by one of another access.
     bool shared = false;
   };
 
   std::vector<Access> accesses;
+  /// Instructions in loops that were made of two.
+  llvm::DenseSet<unsigned> fused;
 };
 
 } // namespace farside

@@ -34,15 +34,17 @@ def Rmem_CacheSectionOp : Rmem_Op<"cache_section", [Symbol]> {
   let summary = "A section of the program";
   let description = [{
     Its bytes of local memory, the bytes of a line, the lines of a set (1: direct; 0: all), and how many lines loops send
-    for beforehand.
+    for beforehand. It may share its local memory `with` another section, which is not used at the same time.
 
     ```mlir
     rmem.cache_section @nodes capacity 67108864 line 128 ways 2 ahead 8
+    rmem.cache_section @rows capacity 67108864 line 4096 ways 1 ahead 8 with @nodes
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$capacity, I64Attr:$line, I32Attr:$ways, I64Attr:$ahead);
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$capacity, I64Attr:$line, I32Attr:$ways, I64Attr:$ahead,
+                       OptionalAttr<FlatSymbolRefAttr>:$with);
   let assemblyFormat = [{
-    $sym_name `capacity` $capacity `line` $line `ways` $ways `ahead` $ahead attr-dict
+    $sym_name `capacity` $capacity `line` $line `ways` $ways `ahead` $ahead (`with` $with^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -1,0 +1,77 @@
+#include "Streams.h"
+
+#include "Bytes.h"
+#include "LastUse.h"
+#include "Strides.h"
+#include "Farside/Dialect/Rmem/Rmem.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <optional>
+
+using namespace mlir;
+
+namespace farside {
+namespace {
+
+/// So many lines are held at once at most; sections have room for a few more than are full.
+constexpr size_t mostStreams = 8;
+
+/// Whether the body does nothing that lines cannot be held over: it may have no loops, and calls may free.
+bool isHarmless(scf::ForOp loop, const SymbolTable &tables) {
+  WalkResult result = loop.getBody()->walk([&](Operation *op) {
+    if (isa<scf::ForOp, scf::WhileOp>(op))
+      return WalkResult::interrupt();
+    if (auto call = dyn_cast<LLVM::CallOp>(op); call && touchesNothing(call, tables))
+      return WalkResult::advance();
+    bool isKnown = isa<rmem::LoadOp, rmem::StoreOp, LLVM::LoadOp, LLVM::StoreOp, scf::IfOp, scf::YieldOp>(op);
+    return isKnown || isMemoryEffectFree(op) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+void add(SmallVectorImpl<Stream> &streams, Stream::Access access, const Stream &made, int64_t line) {
+  for (Stream &stream : streams) {
+    int64_t low = std::min(stream.low, made.low), high = std::max(stream.high, made.high);
+    if (stream.base != made.base || stream.section != made.section || stream.stride != made.stride || high - low > line)
+      continue;
+    stream.low = low;
+    stream.high = high;
+    stream.written |= made.written;
+    stream.accesses.push_back(access);
+    return;
+  }
+  streams.push_back(made);
+  streams.back().accesses.push_back(access);
+}
+
+} // namespace
+
+Location Stream::location() const {
+  SmallVector<Location> each;
+  for (const Access &access : accesses)
+    each.push_back(access.op->getLoc());
+  return FusedLoc::get(section.getContext(), each);
+}
+
+SmallVector<Stream> streamsOf(scf::ForOp loop, const SymbolTable &tables, const DataLayout &layout) {
+  SmallVector<Stream> streams;
+  if (!countsFromZero(loop) || !isHarmless(loop, tables))
+    return streams;
+  for (Operation &op : *loop.getBody()) {
+    auto [pointer, section] = accessedBy(&op);
+    if (!section)
+      continue;
+    auto store = dyn_cast<rmem::StoreOp>(op);
+    Type type = store ? store.getValue().getType() : cast<rmem::LoadOp>(op).getType();
+    std::optional<int64_t> stride = Strides(loop, layout).of(pointer);
+    int64_t line = tables.lookup<rmem::CacheSectionOp>(section.getAttr()).getLine();
+    int64_t size = layout.getTypeSize(type).getFixedValue();
+    // A line has to last for some turns.
+    if (!stride || *stride == 0 || *stride > line / 4 || *stride < -line / 4 || size > line)
+      continue;
+    auto [base, offset] = baseOf(pointer);
+    add(streams, {&op, offset}, {base, section, offset, offset + size, *stride, bool(store), {}}, line);
+  }
+  return streams.size() > mostStreams ? SmallVector<Stream>() : streams;
+}
+
+} // namespace farside
