@@ -237,8 +237,8 @@ private:
     return fused;
   }
 
-  /// Adds what one loop does in a turn. What is computed in the same way as before is computed once, so that it is known that
-  /// both loops come to the same.
+  /// Adds what one loop does in a turn. What is computed in the same way as before is computed once, so that both loops are
+  /// seen to come to the same.
   void copy(scf::ForOp loop, scf::ForOp fused, ValueRange carried, SmallVectorImpl<Value> &next) {
     IRMapping copies;
     copies.map(loop.getInductionVar(), fused.getInductionVar());

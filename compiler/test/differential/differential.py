@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Makes C programs by chance, and compares what clang makes of each with what farside-cc makes of it with a section file.
+"""Makes C and C++ programs by chance, and compares what clang makes of each with what farside-cc makes of it.
 
-A program is compiled by clang at -O2, and by farside-cc at -O0, -O1 and -O2, which is run by itself and, where there is a
-farside, on far memory with sections so small that lines come and go all the time. All have to print the same and to end
-the same. A failure says its seed and leaves the program in the directory; `--seed N` makes it again.
+A program has a section file. It is compiled by clang at -O2, and by farside-cc at -O0, -O1 and -O2, which is run by itself
+and, where there is a farside, on far memory with sections so small that lines come and go all the time. All have to print
+the same and to end the same. A failure says its seed and leaves the program in the directory; `--seed N` makes
+it again.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import time
 sys.dont_write_bytecode = True
 import programs  # noqa: E402
 
-SOURCE, SECTIONS = "program.c", "sections.toml"
+SECTIONS = "sections.toml"
 LEVELS = ["-O0", "-O1", "-O2"]
 
 
@@ -33,8 +34,9 @@ class Examination:
     def examine(self, seed):
         place = os.path.join(self.options.directory, str(seed))
         os.makedirs(place, exist_ok=True)
-        program = programs.make(seed, SOURCE)
-        for name, text in ((SOURCE, program.source), (SECTIONS, program.sections)):
+        program = programs.make(seed)
+        self.source, self.isObjects = program.name, program.isObjects
+        for name, text in ((program.name, program.source), (SECTIONS, program.sections)):
             with open(os.path.join(place, name), "w") as file:
                 file.write(text)
         both, ours = program.flags
@@ -63,9 +65,11 @@ class Examination:
         self.run(place, [*command, *objects, "-o", made])
 
     def compile(self, place, command, made):
-        self.run(place, [*command, "-w", SOURCE, "-o", made])
+        self.run(place, [*command, "-w", self.source, "-o", made])
 
     def run(self, place, command):
+        if self.isObjects:
+            command = [{"clang": "clang++", "gcc": "g++", "farside-cc": "farside-c++"}[command[0]], *command[1:]]
         try:
             done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=self.options.patience)
         except subprocess.TimeoutExpired:
@@ -128,7 +132,7 @@ def main():
     os.environ["FARSIDE_SECTIONS_CACHED"] = "always"
     first = options.seed if options.seed is not None else int.from_bytes(os.urandom(4), "little")
     if options.print:
-        program = programs.make(first, SOURCE)
+        program = programs.make(first)
         print(program.source, program.sections, " ".join(map(" ".join, program.flags)), sep="\n")
         return 0
     if options.farside:

@@ -4,6 +4,8 @@ import random as randoms
 import re
 from dataclasses import dataclass
 
+import objects
+import whole_functions
 from expressions import Array, Scope
 from statements import Statements, indented
 from types_of_data import U64, Scalar, Struct, pointersOf, someScalar, someStruct
@@ -11,6 +13,8 @@ from units import divided
 
 PRELUDE = """\
 #include <malloc.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -62,6 +66,9 @@ class Program:
     flags: list
     #: How many units it can be compiled as.
     units: int
+    name: str
+    #: It is C++, or else C.
+    isObjects: bool
 
 
 class Maker:
@@ -72,9 +79,13 @@ class Maker:
         self.parts = []
         self.sites = 0
         self.types = []
+        # By chance of their own, as units are.
+        self.shape = randoms.Random(seed * 2 + 1)
+        self.isObjects = self.shape.random() < 0.25
+        self.hasThreads = False
 
-    def make(self, name):
-        random = self.random
+    def make(self):
+        random, name = self.random, "program.cpp" if self.isObjects else "program.c"
         for _ in range(random.randint(2, 4)):
             self.types.append(someScalar(random))
         for number in range(random.randint(1, 3)):
@@ -87,16 +98,21 @@ class Maker:
             self.addForType(number, type)
         for number in range(random.randint(1, 4)):
             self.addHelper(number)
+        if self.shape.random() < 0.3:
+            self.addLeaping(random.randrange(len(self.types)))
         scenarios = [self.addScenario(number) for number in range(random.randint(2, 4))]
         scenarios += [self.addNodes(number, type) for number, type in enumerate(self.types)
                       if any(each.target is type for each in pointersOf(type)) and random.random() < 0.7]
+        scenarios += self.wholeFunctions()
         random.shuffle(scenarios)
         self.addMain(scenarios)
         # By chance of their own, so that what a seed makes does not depend on it.
         dividing = randoms.Random(random.random())
-        units = dividing.choice([1, 1, 2, 3])
-        source = PRELUDE + (divided(self.parts, units, dividing) if units > 1 else "\n".join(self.parts))
-        return Program(source, self.sectionFile(source, name, units), self.flags(units), units)
+        units = 1 if self.isObjects else dividing.choice([1, 1, 2, 3])
+        source = PRELUDE + objects.PRELUDE * self.isObjects
+        source += divided(self.parts, units, dividing) if units > 1 else "\n".join(self.parts)
+        return Program(source, self.sectionFile(source, name, units), self.flags(units), units, name,
+                       self.isObjects)
 
     def qualifiers(self):
         """Functions that others may call let out what is passed to them."""
@@ -115,10 +131,10 @@ class Maker:
         random, c = self.random, type.c
         how = random.choice(["malloc(count * sizeof({}))", "calloc(count, sizeof({}))", "realloc(0, count * sizeof({}))",
                              self.aligned("count", "count * sizeof({})")])
-        made = f"  return {how.format(c)}; {self.site(f'make_{number}')}\n"
+        made = f"  return ({c} *){how.format(c)}; {self.site(f'make_{number}')}\n"
         if random.random() < 0.15:
             call = f"posix_memalign(&made, {random.choice([8, 64, 512])}, count * sizeof({c}))"
-            made = f"  void *made; return {call} ? 0 : made; {self.site(f'make_{number}')}\n"
+            made = f"  void *made; return {call} ? 0 : ({c} *)made; {self.site(f'make_{number}')}\n"
         self.parts.append(f"static {random.choice(['', '__attribute__((noinline)) '])}{c} *make_{number}(u64 count) {{\n"
                           f"{made}}}\n")
         scope = Scope([], ["v", "i"])
@@ -228,7 +244,7 @@ class Maker:
         array.times, array.more = self.random.choice([1, 2, 4]), self.random.randint(0, 3)
         which = self.types.index(array.type)
         return [f"const u64 {was} = {had};", f"if ({was} != 0) {{",
-                f"  {array.name} = realloc({array.name}, {array.count()} * sizeof *{array.name}); {self.site()}",
+                f"  {array.name} = ({array.type.c} *)realloc({array.name}, {array.count()} * sizeof *{array.name}); {self.site()}",
                 f"  if ({array.count()} > {was}) init_{which}({array.name}, {was}, {array.count()}, h);", "}"]
 
     def addNodes(self, number, type):
@@ -254,6 +270,46 @@ class Maker:
         self.add(f"static u64 nodes_{number}(u64 size, u64 h)", lines + ["return mix(h, left);"])
         return f"nodes_{number}"
 
+    def addLeaping(self, which):
+        """A helper that is left by a jump out of what it calls."""
+        type = self.types[which]
+        if part := self.statements.part(type):
+            name, scalar = "jump_0", part[1]
+            before, lines = whole_functions.leaping(name, (type.c, part[0]), scalar.read, scalar.write, self.shape)
+            self.parts.append(before)
+            self.add(f"static __attribute__((noinline)) u64 {name}({type.c} *a, u64 n, u64 h)", lines)
+            self.statements.helpers.append(Helper(name, [Array("a", type, "n")], 100, False))
+
+    def wholeFunctions(self):
+        """Functions that work with threads, or with what only C++ has."""
+        made = []
+        for kind, chance in ((self.threads, 0.2), (self.objects, 0.8 * self.isObjects),
+                             (self.vectors, 0.8 * self.isObjects)):
+            for number, type in enumerate(self.types):
+                if self.shape.random() < chance / 2 and (function := kind(number, type)):
+                    name, before, lines = function
+                    self.parts.append(before)
+                    self.add(f"static u64 {name}(u64 size, u64 h)", lines)
+                    made.append(name)
+        return made
+
+    def threads(self, number, type):
+        parts = [part for part in (self.statements.part(type) for _ in range(self.shape.randint(1, 3))) if part]
+        if not parts:
+            return None
+        self.hasThreads = True
+        return f"threads_{number}", *whole_functions.threads(f"threads_{number}", number, type.c, parts, self.shape)
+
+    def objects(self, number, type):
+        part = self.statements.part(type)
+        return part and (f"objects_{number}", *objects.objects(f"objects_{number}", type.c, *part, self.site, self.shape))
+
+    def vectors(self, number, type):
+        part = self.statements.part(type)
+        # A vector of truth values has no elements that can be pointed to.
+        return part and type.c != "_Bool" and (
+            f"vectors_{number}", *objects.vectors(f"vectors_{number}", type.c, *part, self.site, self.shape))
+
     def addMain(self, scenarios):
         lines = ["u64 h = 1;", "const u64 size = (u64)count * 3;"]
         for each in scenarios:
@@ -275,6 +331,8 @@ class Maker:
             if random.random() < 0.9:
                 random.choice(sections).append(f'{{ file = "{name}", line = {line} }}')
         text = f"threads = {random.choice(['true', 'false'])}\n" if random.random() < 0.3 else ""
+        if self.hasThreads:
+            text = text.replace("false", "true")
         # Of several sections some share memory; by chance of their own, as units are.
         sharing, first = randoms.Random(len(source) + 1), None
         for number, sites in enumerate(sections):
@@ -304,7 +362,7 @@ class Maker:
 
     def flags(self, units):
         """Of both compilers, then of farside-cc alone."""
-        both, ours = ["-ffp-contract=off"], []
+        both, ours = ["-ffp-contract=off"] + ["-std=c++17"] * self.isObjects, []
         if self.random.random() < 0.15:
             both.append("-fno-inline")
         if self.random.random() < 0.15:
@@ -320,5 +378,5 @@ class Maker:
         return [both, ours]
 
 
-def make(seed, name):
-    return Maker(seed).make(name)
+def make(seed):
+    return Maker(seed).make()

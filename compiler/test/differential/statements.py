@@ -1,14 +1,11 @@
 """Statements of the programs: lists of lines. What each does is defined, and it ends soon."""
 
 from expressions import Array, Expressions
+from jumps import Jumps, indented
 from types_of_data import Scalar, Struct, pointersOf, takesAnyBytes
 
 
-def indented(lines):
-    return ["  " + line for line in lines]
-
-
-class Statements(Expressions):
+class Statements(Jumps, Expressions):
     """Makes statements; `helpers` can be called, as (name, types of arrays)."""
 
     mostTimes = 3000
@@ -37,9 +34,10 @@ class Statements(Expressions):
         ways = [(8, self.assign), (4, self.mix), (5, self.conditional), (3, self.fill), (3, self.copy),
                 (3, self.copyElement), (3, self.walkPointers), (3, self.pointToField), (3, self.either), (2, self.bytes),
                 (3, self.pointers), (2, self.fromFunction), (3, self.link), (2, self.search), (1, self.choose), (4, self.call),
-                (2, self.compare), (1, self.overwrite), (1, self.swap)]
+                (2, self.compare), (1, self.overwrite), (1, self.swap), (1, self.skip)]
         if scope.depth < 4:
-            ways += [(10, self.loop), (4, self.carry), (5, self.streams)]
+            ways += [(10, self.loop), (4, self.carry), (5, self.streams), (14, self.oneBehindTheOther), (1, self.again),
+                     (1, self.enter)]
         if scope.inLoop:
             ways += [(2, self.leave)]
         if scope.depth > 0 and (not scope.inLoop or scope.back.startswith("return")):
@@ -143,6 +141,56 @@ class Statements(Expressions):
         head = random.choice([f"for (u64 {turn} = 0; {turn} < {end}; {turn}++) {{",
                               f"for (u64 {turn} = {end}; {turn}-- > 0;) {{"])
         return [head] + indented(lines) + ["}"]
+
+    def oneBehindTheOther(self, scope):
+        """Some loops over the same arrays with as many turns, each with a sum of its own."""
+        array = self.some(scope)
+        if not array or scope.times * 200 > self.mostTimes:
+            return None
+        random = self.random
+        arrays = [other for other in scope.arrays if other.length == array.length]
+        # The smallest index that there is of all of them, in elements before the turn's.
+        first = random.choice([0, 0, 1])
+        start, end = random.choice([("0", array.length)] * 2 + [(str(first), f"{array.length} - {first}")])
+        sums = [self.fresh("v") for _ in range(random.choice([2, 2, 3]))]
+        lines = [f"u64 {', '.join(f'{each} = {self.simple(scope)}' for each in sums)};"]
+        for each in sums:
+            turn = self.fresh("i")
+            inner = scope.inner(times=scope.times * 100, numbers=[each], turns={turn: array.length}, arrays=arrays)
+            near = [f"{turn} - {first}"] if start == "1" else []
+            near += [turn, turn] + ([f"{turn} + {first}"] if end.endswith("1") else [])
+            body = []
+            for _ in range(random.choice([1, 1, 2, 3])):
+                body += self.oneOf(inner, each, near)
+            lines += [f"for (u64 {turn} = {start}; {turn} < {end}; {turn}++) {{"] + indented(body) + ["}"]
+            if random.random() < 0.1:
+                lines += self.mix(scope)
+        return lines + [f"h = mix(h, {each});" for each in sums]
+
+    def oneOf(self, scope, sum, near):
+        """Something that a turn does with elements that are as far from it in each."""
+        random = self.random
+
+        def element():
+            array = random.choice(scope.arrays)
+            part = self.part(array.type)
+            step = random.randint(1, array.times)
+            at = random.choice(near) if step == 1 or random.random() < 0.7 else f"{next(iter(scope.turns))} * {step}"
+            return part and (f"{array.name}[{at}]" + part[0], part[1])
+
+        places = [place for place in (element(), element()) if place]
+        if not places:
+            return [f"{sum}++;"]
+        (to, scalar), (source, read) = places[0], places[-1]
+        value = f"({read.read(source)} {random.choice(['+', '*', '^'])} {random.choice([sum, self.simple(scope)])})"
+        kind = random.random()
+        if kind < 0.4:
+            return [f"{sum} = mix({sum}, {value});"]
+        if kind < 0.75:
+            return [f"{to} = {scalar.write(value)};"]
+        if kind < 0.85:
+            return [f"if ({self.condition(scope, 1)}) {to} = {scalar.write(value)};"]
+        return self.assign(scope) or []
 
     def leave(self, scope):
         return [f"if ({self.number(scope)} % {self.random.choice([3, 17, 100])} == 0) "
@@ -385,8 +433,8 @@ class Statements(Expressions):
         return ["{"] + indented(self.random.choice([
             [f"known = {element};", f"{type} *{pointer} = ({type} *)known;", read],
             [f"uintptr_t u{pointer} = (uintptr_t){element} ^ 5;", f"{type} *{pointer} = ({type} *)(u{pointer} ^ 5);", read],
-            [f"{type} *{pointer} = through({element});", read],
-            [f"{type} *{pointer} = various(1, {element});", read],
+            [f"{type} *{pointer} = ({type} *)through({element});", read],
+            [f"{type} *{pointer} = ({type} *)various(1, {element});", read],
             [f"{type} *{pointer} = {element};", f"__asm__ volatile(\"\" : \"+r\"({pointer}) : : \"memory\");", read],
             [f"volatile {type} *{pointer} = {element};", f"*{pointer} = {array.type.write('1ul')};", read],
             [f"h = mix(h, (u64)memcmp({array.name}, {array.name}, sizeof *{array.name}));"],
