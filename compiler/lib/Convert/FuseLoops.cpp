@@ -276,12 +276,12 @@ private:
   std::unordered_multimap<size_t, Operation *> computed;
 };
 
-/// The loop that stands behind one, if all between them can stand before or behind both.
+/// The loop that stands behind one, if all between them can stand before or behind both: it only computes, and comes to an end.
 scf::ForOp nextLoop(scf::ForOp loop) {
   for (Operation *op = loop->getNextNode(); op; op = op->getNextNode()) {
     if (auto next = dyn_cast<scf::ForOp>(op))
       return next;
-    if (!isMemoryEffectFree(op) && !isDebugMarker(op))
+    if (!isPure(op) && !isDebugMarker(op))
       break;
   }
   return {};

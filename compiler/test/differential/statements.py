@@ -149,16 +149,15 @@ class Statements(Jumps, Expressions):
             return None
         random = self.random
         arrays = [other for other in scope.arrays if other.length == array.length]
-        # The smallest index that there is of all of them, in elements before the turn's.
-        first = random.choice([0, 0, 1])
-        start, end = random.choice([("0", array.length)] * 2 + [(str(first), f"{array.length} - {first}")])
+        # Some loops leave out the first and the last turn, and come to what lies before or behind.
+        before, behind = random.choice([(0, 0), (0, 0), (0, 1), (1, 0), (1, 1)])
+        start, end = str(before), f"{array.length} - {behind}" if behind else array.length
         sums = [self.fresh("v") for _ in range(random.choice([2, 2, 3]))]
         lines = [f"u64 {', '.join(f'{each} = {self.simple(scope)}' for each in sums)};"]
         for each in sums:
             turn = self.fresh("i")
             inner = scope.inner(times=scope.times * 100, numbers=[each], turns={turn: array.length}, arrays=arrays)
-            near = [f"{turn} - {first}"] if start == "1" else []
-            near += [turn, turn] + ([f"{turn} + {first}"] if end.endswith("1") else [])
+            near = [turn, turn] + [f"{turn} - 1"] * before + [f"{turn} + 1"] * behind
             body = []
             for _ in range(random.choice([1, 1, 2, 3])):
                 body += self.oneOf(inner, each, near)

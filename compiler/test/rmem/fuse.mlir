@@ -912,6 +912,34 @@ llvm.func @divided(%a: !llvm.ptr, %b: !llvm.ptr, %n: i64, %x: f64) {
   llvm.return
 }
 
+// What may not end stands before what the first does, or behind what the second does, in no case.
+// CHECK-LABEL: llvm.func @endless_between(
+// CHECK: scf.for
+// CHECK: scf.while
+// CHECK: scf.for
+// CHECK: llvm.return
+llvm.func @endless_between(%a: !llvm.ptr, %b: !llvm.ptr, %n: i64) {
+  %from = arith.constant 0 : i64
+  %step = arith.constant 1 : i64
+  scf.for unsigned %i = %from to %n step %step : i64 {
+    %at = llvm.getelementptr %a[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    rmem.store @numbers, %n, %at align 8 : i64
+  }
+  %more = scf.while (%j = %n) : (i64) -> i64 {
+    %on = arith.cmpi ne, %j, %from : i64
+    scf.condition(%on) %j : i64
+  } do {
+  ^bb0(%j: i64):
+    %next = arith.muli %j, %n : i64
+    scf.yield %next : i64
+  }
+  scf.for unsigned %i = %from to %n step %step : i64 {
+    %at = llvm.getelementptr %b[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    rmem.store @others, %more, %at align 8 : i64
+  }
+  llvm.return
+}
+
 // Three become one.
 // CHECK-LABEL: llvm.func @three(
 // CHECK: scf.for
