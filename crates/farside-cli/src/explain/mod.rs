@@ -149,9 +149,13 @@ fn goes(text: &mut String, unit: &Unit, number: usize, site: &Site, lines: bool)
         0 => String::new(),
         done => format!(", {done} let lines leave first"),
     };
+    let fused = match of(|access| access.fused) {
+        0 => String::new(),
+        fused => format!(", {fused} in loops that were fused"),
+    };
     let _ = writeln!(
         text,
-        "    {} converted: {} by lookup, {shared} shared, {held} held by loops, {ahead} sent for ahead{done}",
+        "    {} converted: {} by lookup, {shared} shared, {held} held by loops, {ahead} sent for ahead{done}{fused}",
         accesses(all),
         all - held - shared
     );
@@ -207,6 +211,9 @@ fn how(access: &Access) -> String {
     }
     if access.done {
         how += ", leaves first";
+    }
+    if access.fused {
+        how += ", fused";
     }
     how
 }

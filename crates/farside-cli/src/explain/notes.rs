@@ -119,6 +119,9 @@ pub struct Access {
     /// Whether its lines may leave before others when the loop has come through them.
     #[serde(default, skip_serializing_if = "is_not")]
     pub done: bool,
+    /// Whether it is in a loop that was made of two.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub fused: bool,
     /// Whether one close to it looks their line up for both.
     #[serde(default, skip_serializing_if = "is_not")]
     pub shared: bool,
