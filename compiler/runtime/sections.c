@@ -16,3 +16,4 @@
 #include "sections/ahead.h"
 #include "sections/ranges.h"
 #include "sections/lines.h"
+#include "sections/fields.h"

@@ -21,6 +21,8 @@ namespace {
 constexpr unsigned sectionBytes = 88;
 /// Lines begin at multiples of this, in sections and in local memory.
 constexpr uint64_t leastLine = 64;
+/// What is known of loops in which fields are selected is in variables of such names.
+constexpr llvm::StringLiteral scopePrefix = "farside.scope.";
 /// Of lines that are at least so long it is known which of their blocks were written.
 constexpr uint64_t leastWithBlocks = 1024;
 
@@ -47,7 +49,7 @@ public:
                 remotable::ReleaseOp, rmem::LoadOp, rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::TurnsOp,
                 rmem::HoldOp, rmem::LetGoOp, rmem::DoneOp, rmem::FetchIfNotInCacheOp, rmem::FollowOp, rmem::FetchOp,
                 rmem::WaitOp, rmem::PaddrOp, rmem::FlushOp, rmem::MissesOp, rmem::HereOp, rmem::PeekOp,
-                rmem::AheadOp>(
+                rmem::AheadOp, rmem::SelectOp, rmem::SelectAllOp>(
               [&](auto each) { lower(each); });
     }
   }
@@ -73,7 +75,9 @@ private:
                                   number(1), alignment);
   }
 
-  void lower(remotable::AllocOp op) { replace(op, "farside_rt_malloc", {address(op.getSectionAttr()), op.getSize()}); }
+  void lower(remotable::AllocOp op) {
+    replaceAt(op, "farside_rt_malloc", {address(op.getSectionAttr()), op.getSize()}, op.getAt());
+  }
   void lower(remotable::TryAllocOp op) {
     SmallVector<Value> arguments{address(op.getSectionAttr()), op.getSize()};
     if (op.getAlignment())
@@ -81,10 +85,10 @@ private:
     replace(op, op.getAlignment() ? "farside_rt_try_aligned" : "farside_rt_try_malloc", arguments);
   }
   void lower(remotable::AllocZeroedOp op) {
-    replace(op, "farside_rt_calloc", {address(op.getSectionAttr()), op.getCount(), op.getEach()});
+    replaceAt(op, "farside_rt_calloc", {address(op.getSectionAttr()), op.getCount(), op.getEach()}, op.getAt());
   }
   void lower(remotable::ReallocOp op) {
-    replace(op, "farside_rt_realloc", {address(op.getSectionAttr()), op.getOld(), op.getSize()});
+    replaceAt(op, "farside_rt_realloc", {address(op.getSectionAttr()), op.getOld(), op.getSize()}, op.getAt());
   }
   void lower(remotable::ReleaseOp op) { replace(op, "farside_rt_release", {op.getPointer()}); }
 
@@ -187,6 +191,26 @@ private:
              op.getTurns(), number(section(op.getSectionAttr()).getAhead()), start});
   }
 
+  void lower(rmem::SelectOp op) { replace(op, "farside_rt_select", {address(op.getSectionAttr()), scopeOf(op)}); }
+
+  void lower(rmem::SelectAllOp op) {
+    replace(op, "farside_rt_select_all", {address(op.getSectionAttr()), op.getSelected()});
+  }
+
+  /// A variable that is `struct farside_rt_scope`.
+  Value scopeOf(rmem::SelectOp op) {
+    SmallVector<int32_t> numbers{int32_t(op.getRecord()), int32_t(op.getFields().size() / 2), 0, 0};
+    llvm::append_range(numbers, op.getFields());
+    std::string name;
+    for (unsigned number = 0; name.empty() || module.lookupSymbol(name); ++number)
+      name = (scopePrefix + Twine(number)).str();
+    auto builder = OpBuilder::atBlockBegin(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(i32, numbers.size());
+    auto values = DenseElementsAttr::get(RankedTensorType::get(numbers.size(), i32), ArrayRef<int32_t>(numbers));
+    LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/false, LLVM::Linkage::Internal, name, values);
+    return LLVM::AddressOfOp::create(rewriter, location, pointer, name);
+  }
+
   Value number(uint64_t value) { return LLVM::ConstantOp::create(rewriter, location, i64, int64_t(value)); }
   Value flag(int32_t value) { return LLVM::ConstantOp::create(rewriter, location, i32, value); }
 
@@ -248,6 +272,15 @@ private:
     }
     auto made = LLVM::CallOp::create(rewriter, location, callee, arguments);
     return made->getNumResults() ? made.getResult() : Value();
+  }
+
+  /// What allocates at a multiple of some number of bytes has one more argument, and another name.
+  void replaceAt(Operation *op, std::string callee, SmallVector<Value> arguments, std::optional<uint64_t> at) {
+    if (at) {
+      callee += "_at";
+      arguments.push_back(number(*at));
+    }
+    replace(op, callee, arguments);
   }
 
   void replace(Operation *op, const std::string &callee, ValueRange arguments) {

@@ -2,6 +2,7 @@
 #include "Farside/Dialect/Remotable/Remotable.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
 #include "Farside/Remote/HeapCall.h"
+#include "Farside/Remote/Scopes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
@@ -92,14 +93,17 @@ private:
   LogicalResult convert(LLVM::CallOp call) {
     StringRef callee = call.getCallee().value_or("");
     ValueRange arguments = call.getCalleeOperands();
+    auto at = call->getAttrOfType<IntegerAttr>(atMultiple);
+    if (callee == selectMarker || callee == selectAllMarker)
+      return select(call, arguments);
     if (callee == "malloc" && arguments.size() == 1)
-      rewriter.replaceOpWithNewOp<remotable::AllocOp>(call, call.getResult().getType(), section, arguments[0]);
+      rewriter.replaceOpWithNewOp<remotable::AllocOp>(call, call.getResult().getType(), section, arguments[0], at);
     else if (callee == "calloc" && arguments.size() == 2)
       rewriter.replaceOpWithNewOp<remotable::AllocZeroedOp>(call, call.getResult().getType(), section, arguments[0],
-                                                            arguments[1]);
+                                                            arguments[1], at);
     else if (callee == "realloc" && arguments.size() == 2)
       rewriter.replaceOpWithNewOp<remotable::ReallocOp>(call, call.getResult().getType(), section, arguments[0],
-                                                        arguments[1]);
+                                                        arguments[1], at);
     else if ((callee == "free" && arguments.size() == 1) || (isDestroying(callee) && !arguments.empty()))
       release(call, arguments[0]);
     else if (callee == "posix_memalign" && arguments.size() == 3)
@@ -108,6 +112,19 @@ private:
       create(call);
     else
       return call.emitOpError("cannot be converted to remote memory");
+    return success();
+  }
+
+  LogicalResult select(LLVM::CallOp call, ValueRange arguments) {
+    if (call.getCallee() == selectAllMarker) {
+      rewriter.replaceOpWithNewOp<rmem::SelectAllOp>(call, section, arguments.back());
+      return success();
+    }
+    auto record = call->getAttrOfType<IntegerAttr>(rmem::SelectOp::recordName);
+    auto fields = call->getAttrOfType<DenseI32ArrayAttr>(rmem::SelectOp::fieldsName);
+    if (!record || !fields)
+      return call.emitOpError("does not say which fields");
+    rewriter.replaceOpWithNewOp<rmem::SelectOp>(call, call.getResult().getType(), section, record, fields);
     return success();
   }
 
@@ -174,6 +191,8 @@ private:
     rewriter.setInsertionPointToEnd(plain->getPrevNode());
     std::optional<AlignedSize> aligned = alignedSizeOf(callee);
     Value alignment = aligned ? alignmentFor(callee, arguments[aligned->alignment]) : Value();
+    if (auto at = op->getAttrOfType<IntegerAttr>(atMultiple); at && !alignment)
+      alignment = LLVM::ConstantOp::create(rewriter, location, rewriter.getI64Type(), at.getInt());
     Type pointer = taken->getArgument(0).getType();
     Value size = arguments[aligned ? aligned->size : 0];
     Value block = remotable::TryAllocOp::create(rewriter, location, pointer, section, size, alignment);
@@ -181,6 +200,7 @@ private:
     Value has = LLVM::ICmpOp::create(rewriter, location, LLVM::ICmpPredicate::ne, block, null);
     LLVM::CondBrOp::create(rewriter, location, has, taken, ValueRange(block), plain, ValueRange());
     op->removeAttr(inSection);
+    op->removeAttr(atMultiple);
   }
 
   /// The alignment that a section is asked for. posix_memalign() refuses some that others take: none is asked for, then.

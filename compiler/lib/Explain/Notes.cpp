@@ -71,6 +71,34 @@ json::Object describe(const Notes::Offload &each) {
   return object;
 }
 
+/// Of each section in which loops use only some fields, or that was asked for, what these are, or why there are none.
+json::Array describeFields(const SectionFile &file, const Plan &plan) {
+  json::Array all;
+  for (auto [number, section] : enumerate(file.sections)) {
+    json::Array scopes;
+    for (auto [at, scope] : enumerate(plan.scopes)) {
+      if (scope.section != number || (at && scope.isAs(plan.scopes[at - 1])))
+        continue;
+      json::Array fields;
+      for (auto [start, length] : scope.fields)
+        fields.push_back(json::Array{int64_t(start), int64_t(length)});
+      scopes.push_back(json::Object{{"place", scope.place}, {"function", sourceName(*scope.function)},
+                                    {"record", int64_t(scope.record)}, {"fields", std::move(fields)}});
+    }
+    auto undivided = plan.undivided.find(number);
+    bool isNone = scopes.empty();
+    if (isNone && (!section.fields || undivided == plan.undivided.end()))
+      continue;
+    json::Object object{{"section", section.name}, {"selected", section.fields}, {"loops", std::move(scopes)}};
+    if (isNone)
+      object["why"] = undivided->second.why;
+    if (isNone && !undivided->second.because.empty())
+      object["because"] = undivided->second.because;
+    all.push_back(std::move(object));
+  }
+  return all;
+}
+
 } // namespace
 
 StringRef kindOf(const Instruction &instruction) {
@@ -154,6 +182,8 @@ void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, Arr
                     {"threads", any_of(plan.sites, [&](const Plan::Site &site) { return isShared(site.section); })},
                     {"sites", std::move(sites)},
                     {"accesses", std::move(all)}};
+  if (json::Array fields = describeFields(file, plan); !fields.empty())
+    unit["fields"] = std::move(fields);
   if (!offloads.empty()) {
     json::Array functions;
     for (const Offload &each : offloads)

@@ -82,6 +82,26 @@ void remark(const farside::Plan::Site &site) {
   errs() << " [-Rfarside]\n";
 }
 
+/// Which fields of sections come and go in loops, or why no loop has any.
+void remarkFields(const Module &module, const farside::Plan &plan) {
+  for (const auto &[number, scope] : enumerate(plan.scopes)) {
+    // Of a loop that was unrolled there are several.
+    if (!scope.isSelected || (number && scope.isAs(plan.scopes[number - 1])))
+      continue;
+    errs() << scope.place << ": remark: of the section '" << sectionFile().sections[scope.section].name << "' only bytes ";
+    for (auto [number, field] : enumerate(scope.fields))
+      errs() << (number ? ", " : "") << field.first << '-' << field.first + field.second - 1;
+    errs() << " of " << scope.record << " come and go in this loop [-Rfarside]\n";
+  }
+  for (const auto &[section, undivided] : plan.undivided) {
+    if (!sectionFile().sections[section].fields)
+      continue;
+    errs() << (undivided.because.empty() ? nameOf(module) : StringRef(undivided.because))
+           << ": remark: no fields of the section '" << sectionFile().sections[section].name
+           << "' are selected: " << undivided.why << " [-Rfarside]\n";
+  }
+}
+
 void remark(const farside::Notes::Offload &offload) {
   errs() << offload.place << ": remark: function '" << offload.function << "' ";
   if (offload.why.empty()) {
@@ -201,6 +221,7 @@ public:
     if (remarks) {
       for (const auto &site : trip.plan.sites)
         remark(site);
+      remarkFields(module, trip.plan);
       for (const auto &each : trip.offloads)
         remark(each);
       if (sectionFile().threads < 0)
@@ -279,7 +300,7 @@ private:
       module.getContext().emitError("cannot read " + support + ": " + bitcode.getError().message());
       return farside::Trip(module, passes);
     }
-    static const farside::Conversion conversion{sectionFile(), **bitcode};
+    static const farside::Conversion conversion{sectionFile(), **bitcode, linked || whole};
     return farside::Trip(module, passes, conversion);
   }
 };

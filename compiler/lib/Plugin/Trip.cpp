@@ -12,10 +12,12 @@
 #include "Farside/Import/Listening.h"
 #include "Farside/Import/Suits.h"
 #include "Farside/Offload/Dispatch.h"
+#include "Farside/Remote/Scopes.h"
 #include "Farside/Remote/Support.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -89,7 +91,7 @@ void Trip::planConversion() {
   if (!conversion)
     return;
   versions.forget();
-  plan = planRemote(module, conversion->file, [&](const Function &function) -> std::optional<std::string> {
+  plan = planRemote(module, conversion->file, conversion->isWhole, [&](const Function &function) -> std::optional<std::string> {
     if (auto found = failed.find(&function); found != failed.end())
       return found->second;
     return whyItStays(function);
@@ -194,7 +196,22 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
       return;
     mark(op, inSection, access->second.section);
     mark(op, fromSection, access->second.from);
+    if (access->second.alignment)
+      op->setAttr(atMultiple, builder.getI64IntegerAttr(access->second.alignment));
     ++marked;
+  });
+  program.walk([&](mlir::LLVM::CallOp call) {
+    mlir::APInt number;
+    if ((call.getCallee() != selectMarker && call.getCallee() != selectAllMarker) ||
+        !mlir::matchPattern(call.getCalleeOperands()[0], mlir::m_ConstantInt(&number)))
+      return;
+    const Plan::Scope &scope = plan.scopes[number.getZExtValue()];
+    SmallVector<int32_t> fields;
+    for (auto [start, length] : scope.fields)
+      fields.append({int32_t(start), int32_t(length)});
+    mark(call, inSection, scope.section);
+    call->setAttr(rmem::SelectOp::recordName, builder.getI64IntegerAttr(scope.record));
+    call->setAttr(rmem::SelectOp::fieldsName, builder.getDenseI32ArrayAttr(fields));
   });
   if (marked != plan.accesses.size())
     trouble.message = "not all accesses came to MLIR";
@@ -233,6 +250,11 @@ bool Trip::attempt() {
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   Copy copy = copyForMlir(module, [&](const Function &function) { return going.contains(&function); });
   Trouble trouble;
+  if (std::string why = markScopes(*copy.module, copy.originals, plan); !why.empty()) {
+    trouble.message = why;
+    blame(trouble, nullptr, "it cannot be converted");
+    return false;
+  }
   auto program = importModule(std::move(copy.module), context, trouble);
   if (!program) {
     blame(trouble, functionOf(copy.numbers, trouble.number), "MLIR cannot import it");

@@ -2,6 +2,7 @@
 
 #include "Farside/Remote/HeapCall.h"
 #include "Farside/Remote/Reach.h"
+#include "Fields.h"
 #include "Sites.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/InstIterator.h"
@@ -73,6 +74,9 @@ public:
   Planning(Module &module, const SectionFile &file, Plan &plan,
            function_ref<std::optional<std::string>(const Function &)> whyNot)
       : module(module), file(file), plan(plan), whyNot(whyNot), reach(module, calls(plan)) {}
+
+  /// Looks where only some fields of records are used, when all else is planned.
+  void selectFields(bool isWhole) { planFields(module, file, reach, isWhole, whyNot, plan); }
 
   void run() {
     for (auto [number, site] : enumerate(plan.sites))
@@ -242,17 +246,23 @@ void Plan::giveUp(const std::string &why) {
   accesses.clear();
   functions.clear();
   shared.clear();
+  scopes.clear();
+  undivided.clear();
 }
 
 namespace {
 
-/// Plans for sites that are known.
-void planSites(Module &module, const SectionFile &file, Plan &plan,
+/// Plans for sites that are known. Fields are looked for if it is known whether all of the program `isWhole`.
+void planSites(Module &module, const SectionFile &file, Plan &plan, std::optional<bool> isWhole,
                function_ref<std::optional<std::string>(const Function &)> whyNot) {
   if (module.getDataLayout().getPointerSizeInBits() != 64 || !module.getDataLayout().isLittleEndian())
-    plan.giveUp("sections are for 64-bit machines");
-  else if (!plan.sites.empty())
-    Planning(module, file, plan, whyNot).run();
+    return plan.giveUp("sections are for 64-bit machines");
+  if (plan.sites.empty())
+    return;
+  Planning planning(module, file, plan, whyNot);
+  planning.run();
+  if (isWhole)
+    planning.selectFields(*isWhole);
 }
 
 std::string allocatedIn(const CallBase &call, const std::string &why) {
@@ -261,11 +271,11 @@ std::string allocatedIn(const CallBase &call, const std::string &why) {
 
 } // namespace
 
-Plan planRemote(Module &module, const SectionFile &file,
+Plan planRemote(Module &module, const SectionFile &file, bool isWhole,
                 function_ref<std::optional<std::string>(const Function &)> whyNot) {
   Plan plan;
   plan.sites = markedSites(module, file);
-  planSites(module, file, plan, whyNot);
+  planSites(module, file, plan, isWhole, whyNot);
   for (Plan::Site &site : plan.sites)
     if (site.stays.empty())
       if (auto why = whyNot(*site.call->getFunction()))
@@ -279,7 +289,7 @@ Plan planAll(Module &module, ArrayRef<CallBase *> calls,
   for (CallBase *call : calls)
     plan.sites.push_back({call, "", "", "", 0, "", ""});
   // That two sites are for different sections does not happen, so that the names of sections are not asked for.
-  planSites(module, SectionFile(), plan, whyNot);
+  planSites(module, SectionFile(), plan, std::nullopt, whyNot);
   for (Plan::Site &site : plan.sites)
     if (site.stays.empty())
       if (auto why = whyNot(*site.call->getFunction()))

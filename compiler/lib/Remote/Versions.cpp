@@ -82,6 +82,9 @@ void Versions::findUsed(const Plan &plan) {
     for (std::optional<unsigned> section : {access.section, access.from})
       if (section)
         used[instruction->getFunction()] |= bitOf(*section);
+  for (const Plan::Scope &scope : plan.scopes)
+    if (scope.isSelected)
+      used[scope.function] |= bitOf(scope.section);
   // Calls through pointers, and by functions that are not converted, come to a choice.
   SmallVector<std::pair<const Function *, const Function *>> calls;
   for (const Function *caller : plan.functions)

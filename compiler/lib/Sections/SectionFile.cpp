@@ -38,12 +38,8 @@ public:
       file.paged = bytes(*paged, "paged").value_or(0);
     if (auto *tuned = root.get("tuned"))
       readTuned(*tuned);
-    if (auto *threads = root.get("threads")) {
-      if (auto value = threads->value<bool>(); value && threads->is_boolean())
-        file.threads = *value;
-      else
-        complain(*threads, "'threads' is true or false");
-    }
+    if (auto *threads = root.get("threads"))
+      file.threads = truth(*threads, "threads").value_or(file.threads);
     auto *sections = root.get("section");
     if (!sections)
       return complain(root, "no [section.NAME] in it");
@@ -107,6 +103,13 @@ private:
     return std::nullopt;
   }
 
+  std::optional<bool> truth(const toml::node &node, std::string_view key) {
+    if (auto *value = node.as_boolean())
+      return value->get();
+    complain(node, "'" + std::string(key) + "' is true or false");
+    return std::nullopt;
+  }
+
   std::optional<std::string> text(const toml::node &node, std::string_view key) {
     if (auto *value = node.as_string(); value && !value->get().empty())
       return value->get();
@@ -139,7 +142,7 @@ private:
     });
     if (!plain || section.name.size() > longestName)
       complain(node, "the name of a section has up to 40 letters, digits, '_' and '-'");
-    allow(*table, {"capacity", "capacities", "holds", "line", "structure", "ahead", "with", "sites"});
+    allow(*table, {"capacity", "capacities", "holds", "line", "structure", "ahead", "with", "fields", "sites"});
     size_t before = file.errors.size();
     auto *capacity = need(*table, "capacity"), *line = need(*table, "line"), *sites = need(*table, "sites");
     if (capacity)
@@ -161,6 +164,8 @@ private:
     if (auto *with = table->get("with"))
       if (section.with = text(*with, "with").value_or(""); !section.with.empty())
         sharing.emplace_back(section.name, with);
+    if (auto *fields = table->get("fields"))
+      section.fields = truth(*fields, "fields").value_or(false);
     if (sites)
       readSites(*sites, section);
     file.sections.push_back(std::move(section));

@@ -333,7 +333,7 @@ class Maker:
         text = f"threads = {random.choice(['true', 'false'])}\n" if random.random() < 0.3 else ""
         if self.hasThreads:
             text = text.replace("false", "true")
-        # Of several sections some share memory; by chance of their own, as units are.
+        # Of several sections some share memory, and of some only fields come and go; by chance of their own, as units are.
         sharing, first = randoms.Random(len(source) + 1), None
         for number, sites in enumerate(sections):
             if not sites:
@@ -348,6 +348,8 @@ class Maker:
                 first = number
             elif sharing.random() < 0.5:
                 text += f'with = "s{first}"\n'
+            if sharing.random() < 0.5:
+                text += "fields = true\n"
             text += "sites = [\n" + "".join(f"  {site},\n" for site in sites) + "]\n"
         return self.offload(source) + text
 

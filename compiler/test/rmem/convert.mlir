@@ -138,3 +138,20 @@ llvm.func @creates_aligned(%size: i64, %alignment: i64, %nothrow: !llvm.ptr) -> 
   %caught = llvm.landingpad cleanup : !llvm.struct<(ptr, i32)>
   llvm.resume %caught : !llvm.struct<(ptr, i32)>
 }
+
+// Where fields are selected, and everything again; and what begins where records do.
+llvm.func @farside.select(i32) -> !llvm.ptr
+llvm.func @farside.select_all(i32, !llvm.ptr)
+// CHECK-LABEL: llvm.func @fields
+llvm.func @fields(%number: i32, %size: i64) {
+  // CHECK: %[[SELECTED:.*]] = rmem.select @nodes record 64 fields [8, 8]
+  %selected = llvm.call @farside.select(%number) {rmem.in = @nodes, rmem.record = 64 : i64, rmem.fields = array<i32: 8, 8>} : (i32) -> !llvm.ptr
+  // CHECK: rmem.select_all @nodes, %[[SELECTED]]
+  llvm.call @farside.select_all(%number, %selected) {rmem.in = @nodes} : (i32, !llvm.ptr) -> ()
+  // CHECK: remotable.alloc @nodes, %arg1 at 64
+  %block = llvm.call @malloc(%size) {rmem.in = @nodes, rmem.at = 64 : i64} : (i64) -> !llvm.ptr
+  // CHECK: %[[AT:.*]] = llvm.mlir.constant(64 : i64)
+  // CHECK: remotable.try_alloc @nodes, %arg1 align %[[AT]]
+  %made = llvm.call @_Znwm(%size) {rmem.in = @nodes, rmem.at = 64 : i64} : (i64) -> !llvm.ptr
+  llvm.return
+}

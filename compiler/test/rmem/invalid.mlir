@@ -51,3 +51,39 @@ llvm.func @twice() attributes {remotable.twice}
 
 // expected-error@+1 {{has the attribute remotable.offload, which is one of functions, and has no value}}
 llvm.func @valued() attributes {remotable.offload = 3 : i32}
+
+// -----
+
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+llvm.func @odd_record() {
+  // expected-error@+1 {{has records of 48 bytes, of which a line is no multiple}}
+  %selected = rmem.select @nodes record 48 fields [0, 8]
+  llvm.return
+}
+
+// -----
+
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+llvm.func @long_record() {
+  // expected-error@+1 {{has records that are longer than a line}}
+  %selected = rmem.select @nodes record 256 fields [0, 8]
+  llvm.return
+}
+
+// -----
+
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+llvm.func @half_a_field() {
+  // expected-error@+1 {{has no fields with a start and a length each}}
+  %selected = rmem.select @nodes record 64 fields [0, 8, 16]
+  llvm.return
+}
+
+// -----
+
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+llvm.func @disorder() {
+  // expected-error@+1 {{has fields that are not in order, or go beyond their record}}
+  %selected = rmem.select @nodes record 64 fields [8, 8, 0, 4]
+  llvm.return
+}

@@ -4,6 +4,8 @@
 // CHECK-NOT: rmem.
 // CHECK-NOT: remotable
 // CHECK-DAG: llvm.mlir.global external hidden @farside.section.nodes() {{.*}}: !llvm.array<88 x i8>
+// CHECK-DAG: llvm.mlir.global internal @farside.scope.0(dense<[64, 2, 0, 0, 0, 8, 32, 4]>{{.*}}: !llvm.array<8 x i32>
+// CHECK-DAG: llvm.mlir.global internal @farside.scope.1(dense<[16, 1, 0, 0, 4, 4]>{{.*}}: !llvm.array<6 x i32>
 rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
 rmem.cache_section @edges capacity 65536 line 4096 ways 1 ahead 8
 rmem.cache_section @odd capacity 640 line 64 ways 2 ahead 0
@@ -159,5 +161,27 @@ llvm.func @apart(%at: !llvm.ptr) {
   // CHECK: llvm.store %[[VALUE]], %[[TO]]
   // CHECK: llvm.call @farside_rt_written(
   rmem.store @nodes, %value, %at align 8 apart : i64
+  llvm.return
+}
+
+// Fields are in a variable, which also keeps what is found out about the loop.
+// CHECK-LABEL: llvm.func @fields
+llvm.func @fields(%size: i64, %old: !llvm.ptr) {
+  // CHECK: %[[SCOPE:.*]] = llvm.mlir.addressof @farside.scope.0
+  // CHECK: %[[SELECTED:.*]] = llvm.call @farside_rt_select(%{{.*}}, %[[SCOPE]])
+  %selected = rmem.select @nodes record 64 fields [0, 8, 32, 4]
+  // CHECK: llvm.mlir.addressof @farside.scope.1
+  %other = rmem.select @edges record 16 fields [4, 4]
+  // CHECK: llvm.call @farside_rt_select_all(%{{.*}}, %{{.*}})
+  rmem.select_all @edges, %other
+  // CHECK: llvm.call @farside_rt_select_all(%{{.*}}, %[[SELECTED]])
+  rmem.select_all @nodes, %selected
+  // CHECK: %[[AT:.*]] = llvm.mlir.constant(64 : i64)
+  // CHECK: llvm.call @farside_rt_malloc_at(%{{.*}}, %arg0, %[[AT]])
+  %block = remotable.alloc @nodes, %size at 64
+  // CHECK: llvm.call @farside_rt_calloc_at(%{{.*}}, %arg0, %arg0, %{{.*}})
+  %zeroed = remotable.alloc_zeroed @nodes, %size, %size at 64
+  // CHECK: llvm.call @farside_rt_realloc_at(%{{.*}}, %arg1, %arg0, %{{.*}})
+  %grown = remotable.realloc @nodes, %old, %size at 64
   llvm.return
 }

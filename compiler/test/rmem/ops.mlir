@@ -63,6 +63,12 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   %here = rmem.here @nodes, %block size 16 written
   // CHECK: rmem.peek @nodes, %[[BLOCK]] size 4
   %peek = rmem.peek @nodes, %block size 4
+  // CHECK: %[[SELECTED:.*]] = rmem.select @nodes record 64 fields [0, 8, 32, 4]
+  %selected = rmem.select @nodes record 64 fields [0, 8, 32, 4]
+  // CHECK: rmem.select_all @nodes, %[[SELECTED]]
+  rmem.select_all @nodes, %selected
+  // CHECK: remotable.alloc @nodes, %arg0 at 64
+  %placed = remotable.alloc @nodes, %size at 64
   // CHECK: %[[REST:.*]] = remotable.release @nodes, %[[BLOCK]]
   %rest = remotable.release @nodes, %block
   llvm.return

@@ -25,6 +25,7 @@ sites = [{ file = "graph.c", function = "make", line = 12, column = 3 }, { funct
 capacity = 65536
 line = "4K"
 structure = "direct"
+fields = true
 sites = [{ file = "graph.c", line = 13 }]
 """
 
@@ -32,7 +33,7 @@ VALUES = ["0", "-1", "1", "64", "127", "4096", "2097153", "9223372036854775807",
           '""', '"64"', '"64M"', '"99999999999T"', '"M"', '"\\u0000"', "'x'", "true", "[]", "{}", "[[]]", "[{}]", "1979-05-27",
           '"direct"', '"full"', '"' + "x" * 300 + '"', "0x7fffffffffffffff"]
 WORDS = ["threads", "offload", "tuned", "section", "nodes", "capacity", "capacities", "local", "line", "structure", "ahead",
-         "sites", "file", "function", "column", "misses", "x"]
+         "fields", "sites", "file", "function", "column", "misses", "x"]
 
 
 def change(text, draw):

@@ -13,6 +13,8 @@ inline constexpr llvm::StringLiteral fromSection = "rmem.from";
 inline constexpr llvm::StringLiteral typeOfAccess = "rmem.type";
 /// Of loops that were made of two.
 inline constexpr llvm::StringLiteral fusedLoop = "rmem.fused";
+/// On a call that allocates for a section: what its address is to be a multiple of.
+inline constexpr llvm::StringLiteral atMultiple = "rmem.at";
 
 /// What the names of a program's sections begin with, so that they are no names of anything else.
 inline constexpr llvm::StringLiteral symbolPrefix = "rmem.section.";

@@ -28,6 +28,8 @@ struct Trouble;
 struct Conversion {
   const SectionFile &file;
   const llvm::MemoryBuffer &bitcode;
+  /// Whether nothing that is compiled elsewhere uses the same sections.
+  bool isWhole;
 };
 
 /// The way of a module's function bodies to MLIR, through passes there, and back. Whatever fails on the way leaves the

@@ -12,6 +12,7 @@
 #include <string>
 
 namespace llvm {
+class BasicBlock;
 class CallBase;
 class Function;
 class Instruction;
@@ -75,6 +76,30 @@ struct Plan {
     std::optional<unsigned> from;
     /// What it may access of what was allocated at which sites; and of these, those of one pointer, and of what a copy reads.
     llvm::SmallVector<unsigned> sites, toSites, fromSites;
+    /// Of an allocation, what its address has to be a multiple of, for fields of its records to be selected; 0: nothing.
+    uint64_t alignment = 0;
+  };
+  /// A loop in which only some fields of a section's records are used, and nothing else of it.
+  struct Scope {
+    unsigned section;
+    const llvm::Function *function;
+    /// Where the loop begins, in the program and in the source.
+    const llvm::BasicBlock *header;
+    std::string place;
+    uint64_t record;
+    /// Start and length of each field.
+    llvm::SmallVector<std::pair<uint32_t, uint32_t>> fields;
+    /// Whether the section file wants it.
+    bool isSelected;
+
+    /// Whether another one is the same to who reads the source.
+    bool isAs(const Scope &other) const {
+      return section == other.section && place == other.place && record == other.record && fields == other.fields;
+    }
+  };
+  /// Why there is no such loop, and where in the source that is, if it is known.
+  struct Undivided {
+    std::string why, because;
   };
 
   llvm::SmallVector<Site> sites;
@@ -84,13 +109,17 @@ struct Plan {
   /// Sections, by their number, that several threads may use: a function that uses each, and that others may run (thesis
   /// 6.7: the rest are the main thread's own).
   llvm::MapVector<unsigned, const llvm::Function *> shared;
+  std::vector<Scope> scopes;
+  /// Of sections without one, by their number.
+  llvm::MapVector<unsigned, Undivided> undivided;
 
   /// All stay.
   void giveUp(const std::string &why);
 };
 
-/// Plans what can be done of what a section file asks for. `whyNot` tells of a function why it cannot be converted.
-Plan planRemote(llvm::Module &module, const SectionFile &file,
+/// Plans what can be done of what a section file asks for. `whyNot` tells of a function why it cannot be converted. `isWhole`:
+/// nothing that is compiled elsewhere uses these sections.
+Plan planRemote(llvm::Module &module, const SectionFile &file, bool isWhole,
                 llvm::function_ref<std::optional<std::string>(const llvm::Function &)> whyNot);
 
 /// Plans as if each of some calls that allocate were for one and the same section, so that no reason to stay is that there

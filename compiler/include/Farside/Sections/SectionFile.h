@@ -34,6 +34,8 @@ struct SectionSpec {
   unsigned ways = 1;
   /// Lines that loops send for before they come to them.
   uint64_t ahead = 0;
+  /// Whether only fields that are used come and go, in loops that use no others.
+  bool fields = false;
   unsigned place = 0;
   std::vector<SiteName> sites;
 

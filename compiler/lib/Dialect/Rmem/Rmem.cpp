@@ -71,6 +71,30 @@ LogicalResult AheadOp::verify() {
   return verifySize(*this, getSize());
 }
 
+LogicalResult SelectOp::verify() {
+  int64_t record = getRecord(), end = 0;
+  ArrayRef<int32_t> fields = getFields();
+  if (record < 1 || record > longestLine || !llvm::isPowerOf2_64(record))
+    return emitOpError("has records of ") << record << " bytes, of which a line is no multiple";
+  if (fields.empty() || fields.size() % 2)
+    return emitOpError("has no fields with a start and a length each");
+  for (size_t number = 0; number < fields.size(); number += 2) {
+    int64_t start = fields[number], length = fields[number + 1];
+    if (start < end || length < 1 || start + length > record)
+      return emitOpError("has fields that are not in order, or go beyond their record");
+    end = start + length;
+  }
+  return success();
+}
+
+LogicalResult SelectOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (failed(verifySection(*this, getSectionAttr(), tables)))
+    return failure();
+  if (tables.lookupNearestSymbolFrom<CacheSectionOp>(*this, getSectionAttr()).getLine() < uint64_t(getRecord()))
+    return emitOpError("has records that are longer than a line");
+  return success();
+}
+
 LogicalResult MoveOp::verify() {
   if (!getToSection() && !getFromSection())
     return emitOpError("has no section");
@@ -105,6 +129,7 @@ IN_SECTION(FlushOp)
 IN_SECTION(MissesOp)
 IN_SECTION(HereOp)
 IN_SECTION(PeekOp)
+IN_SECTION(SelectAllOp)
 #undef IN_SECTION
 
 } // namespace farside::rmem

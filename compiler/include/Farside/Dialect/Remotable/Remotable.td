@@ -36,9 +36,13 @@ class Remotable_InSection<string mnemonic>
 
 def Remotable_AllocOp : Remotable_InSection<"alloc"> {
   let summary = "malloc() in a section";
-  let arguments = (ins FlatSymbolRefAttr:$section, I64:$size);
+  let description = [{
+    For fields of its records to be selected, what it returns may have to be `at` a multiple of a number of bytes, which is a
+    power of two.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, I64:$size, OptionalAttr<I64Attr>:$at);
   let results = (outs Farside_Pointer:$pointer);
-  let assemblyFormat = "$section `,` $size attr-dict";
+  let assemblyFormat = "$section `,` $size (`at` $at^)? attr-dict";
 }
 
 def Remotable_TryAllocOp : Remotable_InSection<"try_alloc"> {
@@ -54,16 +58,18 @@ def Remotable_TryAllocOp : Remotable_InSection<"try_alloc"> {
 
 def Remotable_AllocZeroedOp : Remotable_InSection<"alloc_zeroed"> {
   let summary = "calloc() in a section";
-  let arguments = (ins FlatSymbolRefAttr:$section, I64:$count, I64:$each);
+  let description = [{ As `remotable.alloc`. }];
+  let arguments = (ins FlatSymbolRefAttr:$section, I64:$count, I64:$each, OptionalAttr<I64Attr>:$at);
   let results = (outs Farside_Pointer:$pointer);
-  let assemblyFormat = "$section `,` $count `,` $each attr-dict";
+  let assemblyFormat = "$section `,` $count `,` $each (`at` $at^)? attr-dict";
 }
 
 def Remotable_ReallocOp : Remotable_InSection<"realloc"> {
   let summary = "realloc() of a pointer that may be of a section, which the result is of, too";
-  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$old, I64:$size);
+  let description = [{ As `remotable.alloc`. }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$old, I64:$size, OptionalAttr<I64Attr>:$at);
   let results = (outs Farside_Pointer:$pointer);
-  let assemblyFormat = "$section `,` $old `,` $size attr-dict";
+  let assemblyFormat = "$section `,` $old `,` $size (`at` $at^)? attr-dict";
 }
 
 def Remotable_ReleaseOp : Remotable_InSection<"release"> {

@@ -15,7 +15,8 @@ def Rmem_Dialect : Dialect {
     of the dialect `remotable`.
 
     Values are loaded and stored as a whole (`load`, `store`), vectors as all others. Loops hold lines (`turns`, `hold`,
-    `let_go`) and send for them (`ahead`, `done`); what is close together is looked up once (`here`). The rest is what a
+    `let_go`) and send for them (`ahead`, `done`); what is close together is looked up once (`here`). Of records only some fields may come and
+    go (`select`, `select_all`). The rest is what a
     lookup consists of, one by one: `deref` is `fetch_if_not_in_cache`, `wait` and `paddr`.
 
     Every operation also takes plain pointers, and then does what the one of the LLVM dialect does. The section is that
@@ -231,6 +232,34 @@ def Rmem_PeekOp : Rmem_InSection<"peek"> {
   let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, I64Attr:$size);
   let results = (outs Farside_Pointer:$address);
   let assemblyFormat = "$section `,` $pointer `size` $size attr-dict";
+}
+
+def Rmem_SelectOp : Rmem_InSection<"select"> {
+  let summary = "Have only some fields of records come and go";
+  let description = [{
+    Records of `record` bytes lie side by side from the start of each line. Of each only `fields`, pairs of a start and a
+    length, come with a line, and go, until `rmem.select_all` is given the result; nothing else of the section is used
+    meanwhile. What is here is stored and leaves. The result is null where that is not done, or not worth its while.
+
+    ```mlir
+    %selected = rmem.select @nodes record 128 fields [8, 8, 32, 4]
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, I64Attr:$record, DenseI32ArrayAttr:$fields);
+  let results = (outs Farside_Pointer:$selected);
+  let assemblyFormat = "$section `record` $record `fields` $fields attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// On a call, before it is one of these: what there is of each record, and what is selected of it.
+    static constexpr ::llvm::StringLiteral recordName = "rmem.record", fieldsName = "rmem.fields";
+  }];
+}
+
+def Rmem_SelectAllOp : Rmem_InSection<"select_all"> {
+  let summary = "Have everything come and go again";
+  let description = [{ Of a null pointer nothing is made. What was written of the fields is stored, and leaves. }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$selected);
+  let assemblyFormat = "$section `,` $selected attr-dict";
 }
 
 def Rmem_AheadOp : Rmem_InSection<"ahead"> {
