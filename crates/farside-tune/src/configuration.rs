@@ -49,6 +49,9 @@ pub struct Section {
     /// The section whose local memory it shares, since they are not used at the same time; that one shares nobody's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,
+    /// Whether of its records only the fields come and go that are used, in loops that use no others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fields: bool,
 }
 
 /// A site as a section file names it.
@@ -127,8 +130,9 @@ impl Configuration {
                 other.sections.len() == merged.sections.len() && other.offload == merged.offload;
             for section in same.then_some(&mut merged.sections)? {
                 let there = other.section(&section.name)?;
-                let shape =
-                    |it: &Section| (it.sites.clone(), it.line, it.ways, it.ahead, it.with.clone());
+                let shape = |it: &Section| {
+                    (it.sites.clone(), it.line, it.ways, it.ahead, it.with.clone(), it.fields)
+                };
                 if shape(there) != shape(section) {
                     return None;
                 }
@@ -182,6 +186,9 @@ impl Configuration {
             }
             if let Some(with) = &section.with {
                 let _ = writeln!(text, "with = {}", quoted(with));
+            }
+            if section.fields {
+                text.push_str("fields = true\n");
             }
             text.push_str("sites = [\n");
             section.sites.iter().for_each(|site| {
@@ -247,6 +254,7 @@ mod tests {
             holds: 70_000,
             ahead: Some(0),
             with: Some("edges".to_owned()),
+            fields: true,
         };
         let all = Configuration { sections: vec![section], ..Configuration::default() };
         let offload = vec!["f".to_owned(), "a::\"b\"".to_owned()];
@@ -263,6 +271,7 @@ mod tests {
         assert_eq!(section["structure"].as_str(), Some("full"));
         assert_eq!(section["ahead"].as_integer(), Some(0));
         assert_eq!(section["with"].as_str(), Some("edges"));
+        assert_eq!(section["fields"].as_bool(), Some(true));
         assert_eq!(section["sites"].as_array().map(Vec::len), Some(2));
         assert_eq!(section["sites"][1]["file"].as_str(), Some("a \"b\".c"));
         assert!(section["sites"][0].get("column").is_none());
@@ -280,6 +289,7 @@ mod tests {
             holds: 0,
             ahead: None,
             with: with.map(str::to_owned),
+            fields: false,
         };
         let sections =
             [("a", 5, None), ("b", 7, Some("a")), ("c", 3, None), ("d", 2, Some("a"))].map(of);
@@ -318,6 +328,7 @@ mod tests {
                 holds: 0,
                 ahead: None,
                 with: None,
+                fields: false,
             };
             Configuration { sections: vec![section], ..Configuration::default() }
         };

@@ -16,7 +16,7 @@ use object::{Object, ObjectSection, ReadCache};
 use crate::Failure;
 use crate::options::Size;
 use crate::output;
-use notes::{Access, Kind, Offload, Site, Unit};
+use notes::{Access, Fields, Kind, Offload, Site, Unit};
 
 /// The part of a program that holds the notes.
 const PART: &str = ".farside.notes";
@@ -103,11 +103,40 @@ fn text(units: &[Unit], lines: bool) -> String {
                 None => goes(&mut text, unit, number, site, lines),
             }
         }
+        for section in &unit.fields {
+            selected(&mut text, section);
+        }
         for function in &unit.offload {
             offloaded(&mut text, function);
         }
     }
     text
+}
+
+fn selected(text: &mut String, section: &Fields) {
+    let name = &section.section;
+    let what = match (&section.why, section.selected) {
+        (Some(_), _) => "no loop has only fields of its records come and go:",
+        (None, true) => "only fields of records come and go",
+        (None, false) => {
+            "only fields of records could come and go ('fields = true' in the section file)"
+        }
+    };
+    let _ = writeln!(text, "\n  section '{name}': {what}");
+    if let Some(why) = &section.why {
+        let place = section.because.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
+        let _ = writeln!(text, "    {why}{place}");
+        return;
+    }
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    for each in &section.loops {
+        let bytes = |[start, length]: &[u64; 2]| format!("{start}-{}", start + length - 1);
+        let fields: Vec<_> = each.fields.iter().map(bytes).collect();
+        let fields = format!("bytes {} of {}", fields.join(", "), each.record);
+        table.add_row([&format!("    {}", each.place), &each.function, &fields]);
+    }
+    let _ = writeln!(text, "{table}");
 }
 
 fn offloaded(text: &mut String, function: &Offload) {

@@ -20,12 +20,45 @@ pub struct Unit {
     pub sites: Vec<Site>,
     /// What comes to what they allocate, in no particular order.
     pub accesses: Vec<Access>,
+    /// Sections of whose records loops use only some fields, and those of which the section file says that they should.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<Fields>,
     /// Functions that are to run where their data is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offload: Vec<Offload>,
     /// How it ran when its sections were found; the least local memory first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tuned: Vec<Tuned>,
+}
+
+/// Of a section, the loops that use only some fields of its records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fields {
+    /// The section.
+    pub section: String,
+    /// Whether the section file wants only these to come and go.
+    pub selected: bool,
+    /// The loops.
+    pub loops: Vec<Loop>,
+    /// Why there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Where in the source the reason lies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
+/// A loop that uses only some fields of a section's records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loop {
+    /// File and line, as far as they are known.
+    pub place: String,
+    /// The function it is in.
+    pub function: String,
+    /// Bytes of a record.
+    pub record: u64,
+    /// Start and length of each field.
+    pub fields: Vec<[u64; 2]>,
 }
 
 /// A function that is to run where its data is.

@@ -125,6 +125,7 @@ fn section(
         holds: proposal.bytes,
         ahead: None,
         with: None,
+        fields: false,
     }
 }
 
@@ -242,6 +243,8 @@ impl Known<'_> {
             let mut made =
                 section(self.candidates, proposal, taken.line, taken.ways, taken.capacity);
             let first = group_of(&made.name).and_then(|group| groups[group].first());
+            let before = self.shapes.and_then(|shapes| shapes.section(&made.name));
+            made.fields = before.is_some_and(|it| it.fields);
             made.with = first.filter(|first| **first != made.name).cloned();
             decision.configuration.sections.push(made);
             decision.sections.push(Decided { proposal: proposal.clone(), layouts, taken });

@@ -19,9 +19,10 @@ pub fn text(journal: &Journal) -> String {
             let sites = section.sites.iter().map(|site| format!("{}:{}", site.file, site.line));
             let with = section.with.as_ref();
             let shared = with.map_or(String::new(), |it| format!(", memory shared with '{it}'"));
+            let fields = if section.fields { ", fields that are used only" } else { "" };
             let _ = writeln!(
                 text,
-                "  {:<20} {capacity} in lines of {line}, {}{shared}: {}",
+                "  {:<20} {capacity} in lines of {line}, {}{fields}{shared}: {}",
                 section.name,
                 structure(section.ways),
                 sites.collect::<Vec<_>>().join(", ")

@@ -1,5 +1,6 @@
-//! What can only be tried: functions that run where their data is, simpler structures, other lines, what is sent for
-//! ahead, and sections that may be better off in paged memory (Mira, sections 3.1, 3.3 and 5.6).
+//! What can only be tried: functions that run where their data is, fields in place of whole lines, simpler structures, other
+//! lines, what is sent for ahead, and sections that may be better off in paged memory (Mira, sections 3.1, 3.3, 5.3, 5.5 and
+//! 5.6).
 
 use std::collections::BTreeSet;
 
@@ -23,8 +24,12 @@ const LEAST_SHARE: f64 = 0.05;
 const SAMPLED: u64 = 2048;
 
 /// Variations of the [configuration to go on from](Tuning::base) that were not tried yet: those of the largest
-/// sections first, to which most misses come.
-pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
+/// sections first, to which most misses come. `divisible` are sections of whose records loops use only some fields.
+pub fn variations(
+    tuning: &Tuning,
+    candidates: &Candidates,
+    divisible: &BTreeSet<String>,
+) -> Vec<Step> {
     let best = tuning.base();
     let mut sections: Vec<&Section> = best.sections.iter().collect();
     sections.sort_by_key(|it| std::cmp::Reverse(it.capacity));
@@ -33,6 +38,11 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
         configuration.sections.iter_mut().filter(|it| it.name == of.name).for_each(change);
         step(what, configuration, format!("'{}': {to}", of.name))
     };
+    let whole = sections.iter().filter(|it| !it.fields && divisible.contains(&it.name));
+    let fields = whole.map(|section| {
+        let words = "fields that are used come and go, gathered there, instead of whole lines";
+        changed(section, "fields of records", words.to_owned(), &|it| it.fields = true)
+    });
     let simpler = sections.iter().filter_map(|section| {
         let ways = simpler(section.ways)?;
         let words = format!("{} instead of {}", structure(ways), structure(section.ways));
@@ -68,6 +78,7 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
     let there = offloaded(tuning, candidates).into_iter();
     let tried = |step: &Step| tuning.steps.iter().any(|it| it.configuration == step.configuration);
     there
+        .chain(fields)
         .chain(simpler)
         .chain(lines)
         .chain(ahead)
@@ -133,14 +144,15 @@ mod tests {
             holds: 0,
             ahead: None,
             with: None,
+            fields: false,
         };
         let best = Configuration {
             sections: vec![section("a", 0), section("b", 1)],
             ..Configuration::default()
         };
         let mut tuning = Tuning { best, ..Tuning::default() };
-        let candidates = Candidates::default();
-        let all = variations(&tuning, &candidates);
+        let (candidates, none) = (Candidates::default(), BTreeSet::new());
+        let all = variations(&tuning, &candidates, &none);
         let shapes: Vec<Vec<_>> = all
             .iter()
             .map(|it| {
@@ -165,17 +177,44 @@ mod tests {
             ]
         );
         tuning.steps.extend(all.into_iter().take(2));
-        assert_eq!(variations(&tuning, &candidates).len(), 7);
+        assert_eq!(variations(&tuning, &candidates, &none).len(), 7);
         // Functions come first, if some can run elsewhere and wait here.
         let function =
             |name: &str, offload| Function { name: name.to_owned(), calls: Vec::new(), offload };
         let functions = ["sums", "runs", "prints"].map(|name| function(name, name != "prints"));
         let candidates = Candidates { functions: functions.into(), ..candidates };
-        assert_eq!(variations(&tuning, &candidates).len(), 7);
+        assert_eq!(variations(&tuning, &candidates, &none).len(), 7);
         let shares = [("sums", 0.7), ("runs", 0.01), ("prints", 0.9)];
         tuning.suffering = shares.map(|(name, share)| (name.to_owned(), share)).into();
-        let first = &variations(&tuning, &candidates)[0];
+        let first = &variations(&tuning, &candidates, &none)[0];
         assert_eq!(first.configuration.offload, ["sums"]);
         assert_eq!(first.configuration.sections, tuning.best.sections);
+    }
+
+    #[test]
+    fn fields_are_tried_where_loops_use_only_some() {
+        let section = |name: &str, fields| Section {
+            name: name.to_owned(),
+            sites: Vec::new(),
+            capacity: 65536,
+            line: 4096,
+            ways: 1,
+            capacities: Vec::new(),
+            holds: 0,
+            ahead: None,
+            with: None,
+            fields,
+        };
+        let sections = vec![section("a", false), section("b", false), section("c", true)];
+        let best = Configuration { sections, ..Configuration::default() };
+        let tuning = Tuning { best, ..Tuning::default() };
+        let divisible = ["b", "c", "gone"].map(str::to_owned).into();
+        let all = variations(&tuning, &Candidates::default(), &divisible);
+        let tried: Vec<_> = all.iter().filter(|it| it.what == "fields of records").collect();
+        let [only] = tried[..] else { panic!("{tried:?}") };
+        let are =
+            |it: &Step| it.configuration.sections.iter().map(|it| it.fields).collect::<Vec<_>>();
+        assert_eq!(are(only), [false, true, true]);
+        assert!(are(&all[0]) == are(only), "they come first");
     }
 }
