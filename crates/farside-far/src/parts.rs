@@ -1,10 +1,12 @@
 //! Parts of pages in the embedded node.
 
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use farside_os::memory::{self, PAGE};
 use farside_wire::pool::Block;
+use smallvec::SmallVec;
 
 use crate::embedded::{Embedded, NODE, wait_until_ready};
 use crate::slots::RAW_UNITS;
@@ -39,6 +41,37 @@ fn place_of(part: &Part) -> (u64, u64) {
     (part.start / PAGE as u64, part.start % PAGE as u64)
 }
 
+/// Does something for the parts in each page, those that follow one another together.
+fn by_page(
+    parts: &[Part],
+    mut each: impl FnMut(u64, &[Part]) -> Result<(), FarError>,
+) -> Result<(), FarError> {
+    let mut same: SmallVec<[Part; 8]> = SmallVec::new();
+    for part in parts.iter().flat_map(|part| part.by_page()) {
+        if let Some(last) = same.last()
+            && place_of(last).0 != place_of(&part).0
+        {
+            each(place_of(last).0, &same)?;
+            same.clear();
+        }
+        same.push(part);
+    }
+    same.first().map_or(Ok(()), |first| each(place_of(first).0, &same))
+}
+
+/// The bytes of a page from the first of its parts to the last.
+fn span_of(parts: &[Part]) -> Range<usize> {
+    let from = parts.iter().map(|part| place_of(part).1).min().unwrap_or(0);
+    let end = parts.iter().map(|part| place_of(part).1 + u64::from(part.len)).max().unwrap_or(0);
+    from as usize..end as usize
+}
+
+/// Where a part is in its page.
+fn within(part: &Part) -> Range<usize> {
+    let start = place_of(part).1 as usize;
+    start..start + part.len as usize
+}
+
 impl PartStore for Embedded {
     fn begin_read_parts(&self, parts: &[Part]) -> Result<Ticket, FarError> {
         self.check()?;
@@ -55,21 +88,19 @@ impl PartStore for Embedded {
     ) -> Result<(), FarError> {
         wait_until_ready(ticket.ready_at);
         self.check()?;
-        for part in parts.iter().flat_map(|part| part.by_page()) {
-            self.read_part(&part, &mut into[part.range()])?;
-        }
-        Ok(())
+        by_page(parts, |page, parts| self.read_in_page(page, parts, into))
     }
 
     fn write_parts(&self, parts: &[Part], from: &[u8]) -> Result<(), FarError> {
         self.check()?;
-        for part in parts.iter().flat_map(|part| part.by_page()) {
-            self.write_part(&part, &from[part.range()])?;
-        }
+        by_page(parts, |page, parts| self.write_in_page(page, parts, from))?;
         self.link.send(parts.iter().map(|part| part.len as usize).sum());
         Ok(())
     }
 }
+
+/// Fewer parts than that are stored one by one: a page is then not read before.
+const FEW: usize = 4;
 
 /// Pages that get blocks side by side when one of them is stored: as many as a section hands out at once.
 const NEIGHBOURS: u64 = 16;
@@ -100,6 +131,44 @@ impl Embedded {
             .collect();
         self.slots.give_back(&taken);
         Ok(self.slots.writable_block(page, RAW_UNITS))
+    }
+
+    /// Gathers parts of a page: it is read once, since asking the kernel takes longer than to copy all of it.
+    fn read_in_page(&self, page: u64, parts: &[Part], into: &mut [u8]) -> Result<(), FarError> {
+        if let [part] = parts {
+            return self.read_part(part, &mut into[part.range()]);
+        }
+        let span = span_of(parts);
+        let mut bytes = [0; PAGE];
+        let _stays = self.settling.stay(page);
+        if let Some(block) = self.slots.block(page) {
+            let at = block.offset() + span.start as u64;
+            memory::read_at(self.data.as_fd(), at, &mut bytes[span], NODE)?;
+        }
+        for part in parts {
+            into[part.range()].copy_from_slice(&bytes[within(part)]);
+        }
+        Ok(())
+    }
+
+    /// Scatters parts over a page. Nobody else uses it meanwhile, since what lies between is stored anew.
+    fn write_in_page(&self, page: u64, parts: &[Part], from: &[u8]) -> Result<(), FarError> {
+        if parts.len() < FEW {
+            return parts.iter().try_for_each(|part| self.write_part(part, &from[part.range()]));
+        }
+        let span = span_of(parts);
+        let mut bytes = [0; PAGE];
+        let _changes = self.settling.change(page);
+        let block = match self.slots.writable_block(page, RAW_UNITS) {
+            Some(block) => block,
+            None => self.settle(page)?,
+        };
+        let at = block.offset() + span.start as u64;
+        memory::read_at(self.data.as_fd(), at, &mut bytes[span.clone()], NODE)?;
+        for part in parts {
+            bytes[within(part)].copy_from_slice(&from[part.range()]);
+        }
+        Ok(memory::write_at(self.data.as_fd(), at, &bytes[span], NODE)?)
     }
 
     fn read_part(&self, part: &Part, into: &mut [u8]) -> Result<(), FarError> {

@@ -63,12 +63,20 @@ impl Stage {
     }
 
     fn command(&self, build: &str, options: &[&str], program: &[&str]) -> Command {
+        self.command_over("10gbit", build, options, program)
+    }
+
+    /// The same over a network of another bandwidth.
+    fn command_over(
+        &self,
+        bandwidth: &str,
+        build: &str,
+        options: &[&str],
+        program: &[&str],
+    ) -> Command {
         let mut command = Command::new(farside());
-        command.current_dir(self.home.path()).args([
-            "tune",
-            "--far",
-            "embedded:latency=5us,bandwidth=10gbit",
-        ]);
+        let far = format!("embedded:latency=5us,bandwidth={bandwidth}");
+        command.current_dir(self.home.path()).args(["tune", "--far", &far]);
         command.args(["--build", build]).args(options).arg("--").args(program);
         command
     }
@@ -183,6 +191,25 @@ fn sections_of_different_phases_share_memory() {
     let bytes: u64 = [nodes, rows].iter().filter_map(|it| it["capacity"].as_u64()).sum();
     assert!(Some(bytes) > journal["tunings"][0]["local"].as_u64(), "{step}");
     assert!(!step["outcome"].to_string().contains("roken"), "{step}");
+}
+
+#[test]
+fn of_records_only_fields_come_where_bytes_are_dear() {
+    let test = "of_records_only_fields_come_where_bytes_are_dear";
+    let Some(stage) = Stage::new(test) else { return };
+    stage.write("records.c", include_str!("../../programs/records.c"));
+    let options = ["--local", "20%", "--iterations", "6", "--repetitions", "3", "--json"];
+    let build = "$CC -O2 -g -o records records.c";
+    let program = ["./records", "100000", "5"];
+    let tuned = stage.command_over("500mbit", build, &options, &program).output();
+    let journal = json(&tuned.expect("farside starts"));
+    let steps = journal["tunings"][0]["steps"].as_array().expect("steps");
+    let step = steps.iter().find(|it| it["what"] == "fields of records");
+    let step = step.unwrap_or_else(|| panic!("no such step: {journal}"));
+    assert_eq!(section(step, "new_records")["fields"], true, "{step}");
+    assert_eq!(step["outcome"], "kept", "{step}");
+    let file = fs::read_to_string(stage.path("sections.toml")).expect("a section file");
+    assert!(file.contains("fields = true"), "{file}");
 }
 
 #[test]
