@@ -19,17 +19,17 @@ __attribute__((noinline)) static void new_records(long count) {
     }
 }
 
-__attribute__((noinline)) static long sum_keys(long count, long rounds) {
+__attribute__((noinline)) static long visit(long count, long rounds) {
     long sum = 0, round, i;
     for (round = 0; round < rounds; round++)
-        for (i = 0; i < count; i++) sum = sum * 3 + records[i].key;
+        for (i = 0; i < count; i++) sum = sum * 3 + records[i].visits++;
     return sum;
 }
 
 int main(int argc, char **argv) {
     const long count = argc > 1 ? atol(argv[1]) : 100000, rounds = argc > 2 ? atol(argv[2]) : 5;
     new_records(count);
-    printf("%ld\n", sum_keys(count, rounds));
+    printf("%ld\n", visit(count, rounds));
     printf("%ld %d\n", records[count / 2].visits, records[count / 3].rest[count / 3 % 112]);
     return 0;
 }
