@@ -3,11 +3,17 @@
 use std::rc::Rc;
 
 use farside_far::FarError;
-use farside_sections::{RemotePtr, SectionError};
+use farside_sections::{Field, RemotePtr, Section, SectionError};
 
 use crate::PAGE;
 use crate::random::Random;
 use crate::world::{Member, World};
+
+/// Bytes of a record of which only [`FIELDS`] are used at times.
+const RECORD: u32 = 64;
+
+/// The words of a record that are used then.
+const FIELDS: [Field; 2] = [Field { start: 8, len: 8 }, Field { start: 40, len: 16 }];
 
 /// Most lines that a thread has pinned at once.
 const MOST_PINNED: usize = 4;
@@ -286,11 +292,19 @@ impl Program {
         let count = self.random.between(1, 2000);
         let base = section.allocate(count * 8, 16).expect("there is far memory");
         let mut words = vec![0u64; count as usize];
-        for _ in 0..self.random.below(30) {
+        let mut selected = false;
+        for _ in 0..self.random.below(40) {
             let word = self.random.below(count);
             let ptr = RemotePtr(base.0 + word * 8);
+            if self.random.permille(100) {
+                selected = self.select(&section, selected);
+                continue;
+            }
             if self.random.permille(300) {
-                self.expect(section.fetch(ptr, 8));
+                self.expect(section.want(&[ptr, RemotePtr(ptr.0 ^ 256)]));
+                continue;
+            }
+            if selected && !is_in_fields(ptr) {
                 continue;
             }
             let Some(address) = self.expect(section.pin(ptr)) else { continue };
@@ -298,10 +312,32 @@ impl Program {
             // SAFETY: a word of a pinned line that is this thread's alone.
             let here = unsafe { &mut *(address as *mut u64) };
             assert_eq!(*here, words[word as usize], "word {word} of a visit");
-            section.note_written(address, 8);
-            (*here, words[word as usize]) = (word + 1, word + 1);
+            if self.random.permille(700) {
+                section.note_written(address, 8);
+                *here = self.random.next();
+                words[word as usize] = *here;
+            }
             assert!(section.unpin(address));
         }
         self.expect(section.close());
     }
+
+    /// Has only fields come and go from now on, or everything again; returns which it is.
+    fn select(&mut self, section: &Section, selected: bool) -> bool {
+        self.world.host.scheduler.note("select", u64::from(!selected), 0);
+        let fields: &[Field] = if selected { &[] } else { &FIELDS };
+        match self.expect(section.select(RECORD, fields)) {
+            Some(done) => {
+                done.expect("they make sense");
+                !selected
+            }
+            None => selected,
+        }
+    }
+}
+
+/// Whether a word is one of those that are used of its record.
+fn is_in_fields(ptr: RemotePtr) -> bool {
+    let at = (ptr.offset() % u64::from(RECORD)) as u32;
+    FIELDS.iter().any(|field| (field.start..field.start + field.len).contains(&at))
 }
