@@ -44,7 +44,7 @@ pub fn variations(
         changed(section, "fields of records", words.to_owned(), &|it| it.fields = true)
     });
     let simpler = sections.iter().filter_map(|section| {
-        let ways = simpler(section.ways)?;
+        let ways = simpler(section)?;
         let words = format!("{} instead of {}", structure(ways), structure(section.ways));
         Some(changed(section, "a simpler structure", words, &|it| it.ways = ways))
     });
@@ -52,7 +52,10 @@ pub fn variations(
         // Of lines that are long already, longer ones were not in the sample.
         let (half, twice) = (section.line / 2, section.line * 2);
         let lengths = if half < SAMPLED { [half, twice, 0] } else { [2 * twice, twice, half] };
-        let fit = |line: &u64| (LINES[0]..=LINES[1]).contains(line) && 2 * line <= section.capacity;
+        let least = u64::from(section.ways).max(2);
+        let fit = move |line: &u64| {
+            (LINES[0]..=LINES[1]).contains(line) && least * line <= section.capacity
+        };
         lengths.into_iter().filter(fit).map(|line| {
             let words = format!("lines of {} instead of {}", Size(line), Size(section.line));
             changed(section, "other lines", words, &|it| it.line = line)
@@ -105,10 +108,11 @@ fn offloaded(tuning: &Tuning, candidates: &Candidates) -> Option<Step> {
     Some(step("functions where their data is", configuration, words))
 }
 
-/// The next simpler structure: anywhere, sets of 16, half as many, direct.
-fn simpler(ways: u32) -> Option<u32> {
-    match ways {
-        0 => Some(16),
+/// The next simpler structure: anywhere, sets of 16, or of as many as there are, half as many, direct.
+fn simpler(section: &Section) -> Option<u32> {
+    let most = (section.capacity / section.line).max(1).ilog2();
+    match section.ways {
+        0 => Some(16.min(1 << most.min(4))),
         1 => None,
         ways => Some(ways / 2),
     }
@@ -189,6 +193,31 @@ mod tests {
         let first = &variations(&tuning, &candidates, &none)[0];
         assert_eq!(first.configuration.offload, ["sums"]);
         assert_eq!(first.configuration.sections, tuning.best.sections);
+    }
+
+    #[test]
+    fn sets_are_no_longer_than_a_section() {
+        let section = |ways, lines: u64| Section {
+            name: "a".to_owned(),
+            sites: Vec::new(),
+            capacity: lines * 4096,
+            line: 4096,
+            ways,
+            capacities: Vec::new(),
+            holds: 0,
+            ahead: None,
+            with: None,
+            fields: false,
+        };
+        for (ways, lines, simplest) in [(0, 100, 16), (0, 9, 8), (0, 1, 1), (4, 5, 2)] {
+            assert_eq!(simpler(&section(ways, lines)), Some(simplest), "{ways}, {lines}");
+        }
+        assert_eq!(simpler(&section(1, 9)), None);
+        let sections = vec![section(8, 9)];
+        let best = Configuration { sections, ..Configuration::default() };
+        let tuning = Tuning { best, ..Tuning::default() };
+        let all = variations(&tuning, &Candidates::default(), &BTreeSet::new());
+        assert!(all.iter().all(|it| it.configuration.sections.iter().all(|it| it.line <= 4096)));
     }
 
     #[test]
