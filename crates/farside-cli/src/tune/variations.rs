@@ -136,20 +136,25 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn structures_become_simpler_step_by_step_and_nothing_is_tried_twice() {
-        let section = |name: &str, ways| Section {
+    /// 64 KiB in lines of 64 bytes, direct.
+    fn section(name: &str) -> Section {
+        Section {
             name: name.to_owned(),
             sites: Vec::new(),
             capacity: 65536,
             line: 64,
-            ways,
+            ways: 1,
             capacities: Vec::new(),
             holds: 0,
             ahead: None,
             with: None,
             fields: false,
-        };
+        }
+    }
+
+    #[test]
+    fn structures_become_simpler_step_by_step_and_nothing_is_tried_twice() {
+        let section = |name, ways| Section { ways, ..section(name) };
         let best = Configuration {
             sections: vec![section("a", 0), section("b", 1)],
             ..Configuration::default()
@@ -197,18 +202,8 @@ mod tests {
 
     #[test]
     fn sets_are_no_longer_than_a_section() {
-        let section = |ways, lines: u64| Section {
-            name: "a".to_owned(),
-            sites: Vec::new(),
-            capacity: lines * 4096,
-            line: 4096,
-            ways,
-            capacities: Vec::new(),
-            holds: 0,
-            ahead: None,
-            with: None,
-            fields: false,
-        };
+        let section =
+            |ways, lines: u64| Section { ways, capacity: lines * 4096, line: 4096, ..section("a") };
         for (ways, lines, simplest) in [(0, 100, 16), (0, 9, 8), (0, 1, 1), (4, 5, 2)] {
             assert_eq!(simpler(&section(ways, lines)), Some(simplest), "{ways}, {lines}");
         }
@@ -222,18 +217,7 @@ mod tests {
 
     #[test]
     fn fields_are_tried_where_loops_use_only_some() {
-        let section = |name: &str, fields| Section {
-            name: name.to_owned(),
-            sites: Vec::new(),
-            capacity: 65536,
-            line: 4096,
-            ways: 1,
-            capacities: Vec::new(),
-            holds: 0,
-            ahead: None,
-            with: None,
-            fields,
-        };
+        let section = |name, fields| Section { line: 4096, fields, ..section(name) };
         let sections = vec![section("a", false), section("b", false), section("c", true)];
         let best = Configuration { sections, ..Configuration::default() };
         let tuning = Tuning { best, ..Tuning::default() };
