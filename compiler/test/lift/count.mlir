@@ -102,3 +102,64 @@ llvm.func @ends_when_equal(%array: !llvm.ptr, %count: i64) {
 ^end:
   llvm.return
 }
+
+// Pointers count, in bytes; a bound between two steps is never met. What else goes on by a constant is computed from the turn.
+// CHECK-LABEL: llvm.func @pointers
+// CHECK: %[[FIRST:.*]] = llvm.ptrtoint %arg0
+// CHECK: %[[BOUND:.*]] = llvm.ptrtoint %arg1
+// CHECK: %[[DISTANCE:.*]] = arith.subi %[[BOUND]], %[[FIRST]]
+// CHECK: %[[REST:.*]] = arith.remui %[[DISTANCE]]
+// CHECK: %[[MEETS:.*]] = arith.cmpi eq, %[[REST]]
+// CHECK: %[[TURNS:.*]] = arith.select %[[MEETS]]
+// CHECK: scf.for unsigned %[[TURN:.*]] = %{{.*}} to %[[TURNS]]
+// CHECK: %[[OTHER_WAY:.*]] = arith.muli %[[TURN]]
+// CHECK: %[[OTHER:.*]] = llvm.getelementptr %arg2[%[[OTHER_WAY]]]
+// CHECK: %[[WAY:.*]] = arith.muli %[[TURN]]
+// CHECK: %[[AT:.*]] = llvm.getelementptr %arg0[%[[WAY]]]
+// CHECK: %[[VALUE:.*]] = llvm.load %[[AT]]
+// CHECK: llvm.store %[[VALUE]], %[[OTHER]]
+llvm.func @pointers(%from: !llvm.ptr, %end: !llvm.ptr, %to: !llvm.ptr) {
+  llvm.br ^loop(%from, %to : !llvm.ptr, !llvm.ptr)
+^loop(%at: !llvm.ptr, %other: !llvm.ptr):
+  %value = llvm.load %at : !llvm.ptr -> i32
+  llvm.store %value, %other : i32, !llvm.ptr
+  %next_other = llvm.getelementptr %other[-1] : (!llvm.ptr) -> !llvm.ptr, i32
+  %next = llvm.getelementptr inbounds|nuw %at[4] : (!llvm.ptr) -> !llvm.ptr, i8
+  %more = llvm.icmp "ne" %next, %end : !llvm.ptr
+  llvm.cond_br %more, ^loop(%next, %next_other : !llvm.ptr, !llvm.ptr), ^end
+^end:
+  llvm.return
+}
+
+// CHECK-LABEL: llvm.func @down
+// CHECK: arith.subi %arg0, %{{.*}} : i64
+// CHECK: scf.for unsigned
+llvm.func @down(%count: i64, %array: !llvm.ptr) {
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %minus_one = llvm.mlir.constant(-1 : i64) : i64
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  llvm.br ^loop(%count : i64)
+^loop(%i: i64):
+  %next = llvm.add %i, %minus_one : i64
+  %at = llvm.getelementptr %array[%next] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  llvm.store %next, %at : i64, !llvm.ptr
+  %more = llvm.icmp "ne" %next, %zero : i64
+  llvm.cond_br %more, ^loop(%next : i64), ^end
+^end:
+  llvm.return
+}
+
+// In steps of three, and nobody says that it does not go round, it may meet the bound in a later round.
+// CHECK-LABEL: llvm.func @round
+// CHECK: scf.while
+llvm.func @round(%from: !llvm.ptr, %end: !llvm.ptr) {
+  %zero = llvm.mlir.constant(0 : i8) : i8
+  llvm.br ^loop(%from : !llvm.ptr)
+^loop(%at: !llvm.ptr):
+  llvm.store %zero, %at : i8, !llvm.ptr
+  %next = llvm.getelementptr %at[3] : (!llvm.ptr) -> !llvm.ptr, i8
+  %more = llvm.icmp "ne" %next, %end : !llvm.ptr
+  llvm.cond_br %more, ^loop(%next : !llvm.ptr), ^end
+^end:
+  llvm.return
+}

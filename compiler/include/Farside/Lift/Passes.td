@@ -39,11 +39,12 @@ def Lift : Pass<"farside-lift", "mlir::ModuleOp"> {
 def CountLoops : Pass<"farside-count-loops", "mlir::ModuleOp"> {
   let summary = "Turn scf.while into scf.for where the number of turns is known beforehand";
   let description = [{
-    A loop counts if its body adds a constant to one of the values that it carries and goes on for as long as the sum is
-    less than, or another than, a value from outside, and if to wrap on the way is undefined. The new loop counts its
-    turns in 64-bit integers, from 0 and without a sign.
+    A loop counts if its body adds a constant to one of the values that it carries, a number or a pointer, and goes on for as
+    long as the sum is less than, or another than, a value from outside, and if to wrap on the way is undefined, or makes no
+    difference. The new loop counts its turns in 64-bit integers, from 0 and without a sign. What else it carries and changes
+    by a constant is computed from the turn.
   }];
-  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect"];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect", "mlir::scf::SCFDialect"];
   let statistics = [
     Statistic<"counted", "loops-counted", "Loops that are scf.for now">,
     Statistic<"others", "loops-others", "Loops that stayed scf.while">
