@@ -8,10 +8,10 @@ def ToRemote : Pass<"farside-to-remote", "mlir::ModuleOp"> {
   let description = [{
     What may come to remote memory becomes operations of `rmem`, and what allocates and frees it those of `remotable`. It
     has the attribute `rmem.in`, which names the section: allocations, loads, stores, calls of `free` and `realloc`, and the
-    intrinsics that copy and fill. Of the latter, `rmem.from` names the section of what is read; of allocations, `rmem.at` tells what their addresses are multiples of. Calls
-    of `farside.select`, with the attributes `rmem.record` and `rmem.fields`, and of `farside.select_all` become `rmem.select`
-    and `rmem.select_all`. What cannot be turned is an
-    error: the program would be wrong.
+    intrinsics that copy and fill. Of the latter, `rmem.from` names the section of what is read; of allocations, `rmem.at`
+    tells what their addresses are multiples of. Calls of `farside.select`, with the attributes `rmem.record` and
+    `rmem.fields`, and of `farside.select_all` become `rmem.select` and `rmem.select_all`. What cannot be turned is an error:
+    the program would be wrong.
   }];
   let dependentDialects = ["::farside::remotable::RemotableDialect", "::farside::rmem::RmemDialect",
                            "mlir::LLVM::LLVMDialect"];

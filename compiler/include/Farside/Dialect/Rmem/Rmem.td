@@ -15,9 +15,8 @@ def Rmem_Dialect : Dialect {
     of the dialect `remotable`.
 
     Values are loaded and stored as a whole (`load`, `store`), vectors as all others. Loops hold lines (`turns`, `hold`,
-    `let_go`) and send for them (`ahead`, `done`); what is close together is looked up once (`here`). Of records only some fields may come and
-    go (`select`, `select_all`). The rest is what a
-    lookup consists of, one by one: `deref` is `fetch_if_not_in_cache`, `wait` and `paddr`.
+    `let_go`) and send for them (`ahead`, `done`); what is close together is looked up once (`here`). Of records only
+    some fields may come and go (`select`, `select_all`). The rest is what a lookup consists of, one by one: `deref` is `fetch_if_not_in_cache`, `wait` and `paddr`.
 
     Every operation also takes plain pointers, and then does what the one of the LLVM dialect does. The section is that
     of the pointers that are remote. Operations are lowered by `farside-lower-remote` to calls of
