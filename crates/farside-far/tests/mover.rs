@@ -1,12 +1,14 @@
 //! Orders to a node that has been told of them, but does nothing.
 
+mod pool;
+
 use std::os::fd::{AsFd, OwnedFd};
 
-use farside_far::{Embedded, FarStore, FarUrl};
-use farside_os::memory::{PAGE, anonymous_file};
+use farside_far::FarStore;
+use farside_os::memory::PAGE;
 use farside_os::socket;
 use farside_wire::orders::Executor;
-use farside_wire::pool::{DATA_BYTES, LEN, MAX_PAGES, Message, REFS_BYTES};
+use farside_wire::pool::{LEN, Message};
 
 /// What a node does with the message that tells of orders.
 fn answer(node: OwnedFd) -> (OwnedFd, Executor) {
@@ -21,14 +23,7 @@ fn answer(node: OwnedFd) -> (OwnedFd, Executor) {
 
 #[test]
 fn what_cannot_be_ordered_changes_nothing() {
-    let (client, node) = socket::pair().unwrap();
-    let data = anonymous_file(c"data", DATA_BYTES).unwrap();
-    let refs = anonymous_file(c"refs", REFS_BYTES).unwrap();
-    let map = anonymous_file(c"map", MAX_PAGES * 4).unwrap();
-    let files = [data.as_fd(), refs.as_fd(), map.as_fd()];
-    socket::send(node.as_fd(), &Message::Pool.encode(), &files).unwrap();
-    let url: FarUrl = "embedded:".parse().unwrap();
-    let store = Embedded::connect(client, &url, 1 << 20).unwrap();
+    let (store, node, data) = pool::connect();
     let node = std::thread::spawn(move || answer(node));
     assert_eq!(store.start_mover(data.as_fd()), Ok(true));
     let _idle = node.join().unwrap();

@@ -1,11 +1,9 @@
 //! Parts of pages in the embedded node: gathered and scattered together, they are what they are one by one.
 
-use std::os::fd::AsFd;
+mod pool;
 
-use farside_far::{Embedded, FarStore, FarUrl, Part};
-use farside_os::memory::{PAGE, anonymous_file};
-use farside_os::socket;
-use farside_wire::pool::{DATA_BYTES, MAX_PAGES, Message, REFS_BYTES};
+use farside_far::{FarStore, Part};
+use farside_os::memory::PAGE;
 
 const PAGES: usize = 3;
 
@@ -18,14 +16,7 @@ fn fields(record: usize, start: usize, len: usize, from: usize) -> Vec<Part> {
 
 #[test]
 fn parts_are_gathered_and_scattered() {
-    let (client, node) = socket::pair().unwrap();
-    let data = anonymous_file(c"data", DATA_BYTES).unwrap();
-    let refs = anonymous_file(c"refs", REFS_BYTES).unwrap();
-    let map = anonymous_file(c"map", MAX_PAGES * 4).unwrap();
-    let files = [data.as_fd(), refs.as_fd(), map.as_fd()];
-    socket::send(node.as_fd(), &Message::Pool.encode(), &files).unwrap();
-    let url: FarUrl = "embedded:".parse().unwrap();
-    let store = Embedded::connect(client, &url, 1 << 20).unwrap();
+    let (store, _node, _data) = pool::connect();
     let by_part = store.parts().expect("it moves parts");
 
     let mut model = vec![0; PAGES * PAGE];
