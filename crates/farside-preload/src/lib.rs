@@ -1,5 +1,6 @@
 //! The shared object put under an unmodified program: its malloc family, mmap family, `brk` and
-//! `fork`, answered from far memory; and what closes descriptors, kept from ours.
+//! `fork`, answered from far memory; what closes descriptors, kept from ours; and what installs signal
+//! handlers, noticed.
 //!
 //! Three kinds of memory, told apart by address alone:
 //!
@@ -36,6 +37,7 @@ mod part;
 mod region;
 mod runtime_heap;
 mod section;
+mod signals;
 mod site;
 mod space;
 mod stack;

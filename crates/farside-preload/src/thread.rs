@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::lock::Gate;
-use crate::{runtime_heap, stack, sys};
+use crate::{runtime_heap, signals, stack, sys};
 
 /// The thread has not allocated yet: its first allocation decides where its memory comes from.
 pub const UNBOUND: u8 = 0;
@@ -93,12 +93,28 @@ static GATE: Gate = Gate::new();
 /// meanwhile, and no signal handler of the program runs, because a handler that maps memory would wait
 /// for a lock its own thread holds. Not to be nested.
 pub fn as_runtime<R>(f: impl FnOnce() -> R) -> R {
-    let saved_signals = sys::set_signal_mask(!0);
-    GATE.enter();
+    let saved_signals = enter_runtime();
     let result = in_runtime_state(|| stack::on_local(f));
     GATE.leave();
-    sys::set_signal_mask(saved_signals);
+    if let Some(signals) = saved_signals {
+        sys::set_signal_mask(signals);
+    }
     result
+}
+
+/// Goes through the gate; returns the signals that were blocked before, if there can be handlers.
+fn enter_runtime() -> Option<sys::KernelSignals> {
+    if !signals::may_run_handlers() {
+        GATE.enter();
+        if !signals::may_run_handlers() {
+            return None;
+        }
+        // The first one was installed meanwhile.
+        GATE.leave();
+    }
+    let signals = sys::set_signal_mask(!0);
+    GATE.enter();
+    Some(signals)
 }
 
 /// Runs `f` with local memory and puts `errno` back.

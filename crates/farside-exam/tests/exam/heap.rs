@@ -1,5 +1,6 @@
 //! A C++ program with exceptions, threads and a plugin; one that forks a tree; one that uses every
-//! call on mappings and blocks; one that lets the kernel pin its memory.
+//! call on mappings and blocks; one whose signal handlers map memory; one that lets the kernel pin its
+//! memory.
 
 use std::process::Command;
 
@@ -72,6 +73,18 @@ fn mappings_of_every_kind() {
     let exam = Exam::new("mappings");
     let program = compile(&exam.inputs(), "mappings.c", &[]);
     exam.compare(&Program::new(program).arg(pick("64", "1024")));
+}
+
+#[test]
+fn handlers_that_map_memory() {
+    if !has_program("handlers_that_map_memory", "gcc", "gcc") {
+        return;
+    }
+    let exam = Exam::new("signals");
+    let program = compile(&exam.inputs(), "signals.c", &[]);
+    for how in ["sigaction", "signal", "sysv_signal", "sigset"] {
+        exam.compare(&Program::new(&program).arg(how));
+    }
 }
 
 #[test]
