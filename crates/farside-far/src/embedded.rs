@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use farside_os::memory::{self, PAGE};
-use farside_os::thread::{now_ns, wait_until};
 use farside_os::{descriptor, socket};
 use farside_wire::offload::{Reply, Request};
 use farside_wire::orders::{self, MOST_PAGES, Work};
@@ -16,6 +15,7 @@ use crate::moving::Moving;
 use crate::offloading::{self, Offloading};
 use crate::parts::Settling;
 use crate::slots::{RAW_UNITS, Slots};
+use crate::window::Window;
 use crate::{
     Compression, FarError, FarStore, FarUrl, Link, Moved, Mover, Offload, OffloadError, Order,
     PartStore, RemoteCall, Ticket,
@@ -46,6 +46,8 @@ pub struct Embedded {
     pub(crate) link: Link,
     compression: Compression,
     pub(crate) settling: Settling,
+    /// None inside if there are no addresses for it.
+    pub(crate) window: OnceLock<Option<Window>>,
     lost: AtomicBool,
     moving: OnceLock<Moving>,
     offloading: Offloading<OwnedFd>,
@@ -70,6 +72,7 @@ impl Embedded {
             link: Link::new(latency_ns, bits_per_second),
             compression,
             settling: Settling::default(),
+            window: OnceLock::new(),
             lost: AtomicBool::new(false),
             moving: OnceLock::new(),
             offloading: Offloading::default(),
@@ -159,7 +162,7 @@ impl Embedded {
         let homeless =
             |i: &usize| self.slots.writable_block(first + *i as u64, RAW_UNITS).is_none();
         let run = 1 + (1..most).take_while(homeless).count();
-        let (block, run) = self.slots.allocate_run(run as u32, RAW_UNITS)?;
+        let (block, run) = self.allocate(run as u32)?;
         Ok(Room { block, run: run as usize, fresh: true })
     }
 
@@ -206,11 +209,11 @@ impl FarStore for Embedded {
     }
 
     fn is_ready(&self, ticket: &Ticket) -> bool {
-        ticket.ready_at == 0 || now_ns() >= ticket.ready_at
+        self.link.has_arrived(ticket.ready_at)
     }
 
     fn finish_read(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError> {
-        wait_until_ready(ticket.ready_at);
+        self.link.wait(ticket.ready_at);
         self.check()?;
         let count = ticket.count as usize;
         let mut at = 0;
@@ -374,7 +377,7 @@ impl Offload for Embedded {
     fn load(&self, code: &[u8]) -> Result<u32, OffloadError> {
         let arrived_at = self.link.request(code.len());
         let reply = self.ask(&Request::Load(code.to_vec()), 0)?;
-        wait_until_ready(arrived_at);
+        self.link.wait(arrived_at);
         offloading::loaded(reply)
     }
 
@@ -384,7 +387,7 @@ impl Offload for Embedded {
         let request = offloading::message(call, areas, output.len());
         let reply = self.ask(&request, u64::from(call.most_ms) * 1_000_000)?;
         // The way there and back. A node that is elsewhere knows by itself where pages lie.
-        wait_until_ready(self.link.request(CALL_BYTES + call.input.len() + output.len()));
+        self.link.wait(self.link.request(CALL_BYTES + call.input.len() + output.len()));
         offloading::take(reply, output)
     }
 }
@@ -447,11 +450,5 @@ impl Mover for Embedded {
             // The pages that were not moved are moved in another way.
             _ => Ok(Moved { done: answer.done, unchanged: answer.unchanged }),
         }
-    }
-}
-
-pub(crate) fn wait_until_ready(ready_at: u64) {
-    if ready_at != 0 {
-        wait_until(ready_at);
     }
 }

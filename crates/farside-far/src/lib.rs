@@ -16,6 +16,7 @@ mod slots;
 mod store;
 mod troubles;
 mod url;
+mod window;
 
 pub use embedded::Embedded;
 pub use file::File;

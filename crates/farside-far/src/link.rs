@@ -15,6 +15,8 @@ pub struct Link {
     bits_per_second: u64,
     inbound_free_at: AtomicU64,
     outbound_free_at: AtomicU64,
+    /// A time that is past: to ask for the time takes about as long as to copy a short line.
+    past: AtomicU64,
 }
 
 /// How far the outgoing wire may run ahead before a writer has to wait.
@@ -41,12 +43,18 @@ impl Link {
         ns.checked_div(u128::from(self.bits_per_second)).unwrap_or(0) as u64
     }
 
-    fn occupy(&self, wire: &AtomicU64, bytes: usize) -> u64 {
+    fn now(&self) -> u64 {
+        let now = now_ns();
+        self.past.store(now, Relaxed);
+        now
+    }
+
+    /// Takes the wire for so many bytes at `now` or when it is free; returns when they have left.
+    fn occupy(&self, wire: &AtomicU64, bytes: usize, now: u64) -> u64 {
         if self.bits_per_second == 0 {
-            return now_ns();
+            return now;
         }
         let cost = self.transfer_ns(bytes);
-        let now = now_ns();
         let mut end = 0;
         // The closure always returns a value, so the update cannot fail.
         let _ = wire.fetch_update(Relaxed, Relaxed, |free_at| {
@@ -58,15 +66,36 @@ impl Link {
 
     /// When `bytes` that are asked for now will have arrived; 0 if at once.
     pub fn request(&self, bytes: usize) -> u64 {
-        if self.is_free() { 0 } else { self.occupy(&self.inbound_free_at, bytes) + self.latency_ns }
+        if self.is_free() {
+            return 0;
+        }
+        self.occupy(&self.inbound_free_at, bytes, self.now()) + self.latency_ns
+    }
+
+    /// Whether what is to arrive at `ready_at` has.
+    pub fn has_arrived(&self, ready_at: u64) -> bool {
+        ready_at <= self.past.load(Relaxed) || ready_at <= self.now()
+    }
+
+    /// Waits for what is to arrive at `ready_at`.
+    pub fn wait(&self, ready_at: u64) {
+        if !self.has_arrived(ready_at) {
+            wait_until(ready_at);
+        }
     }
 
     /// Sends `bytes`; returns when the sender may go on, which is at once unless the wire is far
     /// behind.
     pub fn send(&self, bytes: usize) {
-        if !self.is_free() {
-            let end = self.occupy(&self.outbound_free_at, bytes);
-            wait_until(end.saturating_sub(OUTBOUND_BACKLOG_NS));
+        if self.is_free() {
+            return;
+        }
+        let past = self.past.load(Relaxed);
+        let end = self.occupy(&self.outbound_free_at, bytes, past);
+        // If the wire has been free since, they leave sooner than that by at most what was sent since: the time has to be
+        // asked for only when that is much.
+        if end > past + OUTBOUND_BACKLOG_NS / 2 && end > self.now() + OUTBOUND_BACKLOG_NS {
+            wait_until(end - OUTBOUND_BACKLOG_NS);
         }
     }
 }
@@ -82,5 +111,14 @@ mod tests {
         let second = link.request(4096);
         assert!(second >= first + 4096, "the second transfer waits for the first");
         assert_eq!(Link::new(0, 0).request(4096), 0);
+    }
+
+    #[test]
+    fn nothing_is_sent_faster_than_the_wire_allows() {
+        let link = Link::new(5_000, 8_000_000_000);
+        let start = now_ns();
+        // 4 MB, a byte each nanosecond, of which the wire may be behind a million and a half.
+        (0..40_000).for_each(|_| link.send(100));
+        assert!(now_ns() - start > 2_400_000);
     }
 }

@@ -103,6 +103,11 @@ impl Slots {
         }
     }
 
+    /// Has the processor load the number of a block's users.
+    pub fn expect_users(&self, block: Block) {
+        memory::prefetch(&self.refs[block.unit as usize]);
+    }
+
     /// Number of pages stored for this process.
     pub fn held(&self) -> u64 {
         self.held.load(Ordering::Relaxed)

@@ -195,6 +195,11 @@ pub trait PartStore {
         into: &mut [u8],
     ) -> Result<(), FarError>;
 
+    /// Parts may be stored in a moment: a chance to have ready what is needed for it. Must cost next to nothing.
+    fn expect_write(&self, parts: &[Part]) {
+        let _ = parts;
+    }
+
     /// Stores parts, which are in `from`. The rest of a page that was not stored before is zeros.
     fn write_parts(&self, parts: &[Part], from: &[u8]) -> Result<(), FarError>;
 }

@@ -135,14 +135,20 @@ pub fn populate(addr: usize, len: usize, subject: &'static str) -> Result<()> {
 /// Has the processor load the cache line of `place` while the program goes on.
 #[inline]
 pub fn prefetch<T>(place: &T) {
+    prefetch_at(std::ptr::from_ref(place) as usize);
+}
+
+/// The same for an address at which there may be nothing.
+#[inline]
+pub fn prefetch_at(address: usize) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing that could be seen, and every x86-64 processor has it.
+    // SAFETY: a prefetch reads nothing that could be seen, faults nowhere, and every x86-64 processor has it.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
+        _mm_prefetch::<_MM_HINT_T0>(address as *const i8);
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
+    let _ = address;
 }
 
 /// Whether every page of the range has a frame.

@@ -65,6 +65,7 @@ impl Section {
         if lines.is_empty() {
             return Ok(());
         }
+        lines.iter().for_each(|line| self.expect(*line));
         self.land_ripe(RIPE * lines.len())?;
         let mut jobs = SmallVec::new();
         let mut homeless = SmallVec::<[u32; BATCH]>::new();
@@ -83,7 +84,24 @@ impl Section {
         homeless.into_iter().try_for_each(|line| self.fetch_into_memory_of_others(line))
     }
 
-    /// The same for a line whose section has to take its memory over first.
+    /// Has the processor load what says whether a line is here, of a section where that is known.
+    fn expect(&self, line: u32) {
+        if self.index.is_none() {
+            self.lines.expect_state(self.geometry.first_slot(line));
+        }
+    }
+
+    /// The same for what was in a slot, and for where it is stored.
+    fn expect_store(&self, job: &Job) {
+        if let Some(writing) = job.old.as_ref().and_then(|old| old.writing.as_ref())
+            && let Some(by_part) = self.host.store().parts()
+        {
+            self.lines.expect_bytes(job.slot);
+            by_part.expect_write(&writing.parts);
+        }
+    }
+
+    /// The same as [`fetch_ahead`](Self::fetch_ahead) for a line whose section has to take its memory over first.
     fn fetch_into_memory_of_others(&self, line: u32) -> Result<(), SectionError> {
         let turn = self.take_over()?;
         let step = self.step(&mut self.lock(), line, Purpose::Ahead, turn.is_none())?;
@@ -99,8 +117,10 @@ impl Section {
             return Ok(());
         }
         let (store, mut failed) = (self.host.store(), None);
-        let begun =
-            count_done(&mut jobs, &mut failed, |job| job.reading.begin(store, &self.geometry));
+        let begun = count_done(&mut jobs, &mut failed, |job| {
+            self.expect_store(job);
+            job.reading.begin(store, &self.geometry)
+        });
         let stored = count_done(&mut jobs[..begun], &mut failed, |job| {
             self.store_old(job.slot, job.old.as_ref())
         });

@@ -99,6 +99,18 @@ impl Lines {
         self.data + ((slot as usize) << self.shift)
     }
 
+    /// Has the processor load what is known of a slot.
+    pub fn expect_state(&self, slot: u32) {
+        memory::prefetch(&self.tags[slot as usize]);
+        memory::prefetch(&self.states[slot as usize]);
+    }
+
+    /// Has it load the first bytes of a slot: it goes on by itself with longer ones.
+    pub fn expect_bytes(&self, slot: u32) {
+        memory::prefetch_at(self.address(slot));
+        memory::prefetch_at(self.address(slot) + 64);
+    }
+
     /// Bytes of a slot.
     ///
     /// # Safety
