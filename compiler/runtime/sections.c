@@ -15,5 +15,6 @@
 #include "sections/steps.h"
 #include "sections/ahead.h"
 #include "sections/ranges.h"
+#include "sections/borrow.h"
 #include "sections/lines.h"
 #include "sections/fields.h"

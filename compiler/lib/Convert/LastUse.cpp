@@ -24,6 +24,8 @@ bool mayUse(Operation *op, FlatSymbolRefAttr section, const SymbolTable &tables)
     return accessed == section;
   if (auto fill = dyn_cast<rmem::FillOp>(op))
     return fill.getSectionAttr() == section;
+  if (auto borrow = dyn_cast<rmem::BorrowOp>(op))
+    return borrow.getSectionAttr() == section;
   // Another loop that was converted.
   if (auto hold = dyn_cast<rmem::HoldOp>(op))
     return hold.getSectionAttr() == section;

@@ -46,7 +46,7 @@ public:
       location = op->getLoc();
       llvm::TypeSwitch<Operation *>(op)
           .Case<remotable::AllocOp, remotable::TryAllocOp, remotable::AllocZeroedOp, remotable::ReallocOp,
-                remotable::ReleaseOp, rmem::LoadOp, rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::TurnsOp,
+                remotable::ReleaseOp, rmem::LoadOp, rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::BorrowOp, rmem::GiveBackOp, rmem::TurnsOp,
                 rmem::HoldOp, rmem::LetGoOp, rmem::DoneOp, rmem::FetchIfNotInCacheOp, rmem::FollowOp, rmem::FetchOp,
                 rmem::WaitOp, rmem::PaddrOp, rmem::FlushOp, rmem::MissesOp, rmem::HereOp, rmem::PeekOp,
                 rmem::AheadOp, rmem::SelectOp, rmem::SelectAllOp>(
@@ -121,6 +121,19 @@ private:
   void lower(rmem::FillOp op) {
     Value byte = LLVM::ZExtOp::create(rewriter, location, i32, op.getByte());
     replace(op, "farside_rt_fill", {address(op.getSectionAttr()), op.getTo(), byte, op.getSize()});
+  }
+
+  void lower(rmem::BorrowOp op) {
+    Value size = op.getSize() ? op.getSize() : number(UINT64_MAX);
+    replace(op, op.getText() ? "farside_rt_borrow_text" : "farside_rt_borrow",
+            {address(op.getSectionAttr()), op.getPointer(), size});
+  }
+
+  void lower(rmem::GiveBackOp op) {
+    SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), op.getHere()};
+    if (op.getSize())
+      arguments.push_back(op.getSize());
+    replace(op, op.getSize() ? "farside_rt_give_back_written" : "farside_rt_give_back", arguments);
   }
 
   void lower(rmem::TurnsOp op) {

@@ -34,6 +34,8 @@ public:
       return move(copy.getDst(), copy.getSrc(), copy.getLen(), copy.getIsVolatile());
     if (auto copy = dyn_cast<LLVM::MemmoveOp>(op))
       return move(copy.getDst(), copy.getSrc(), copy.getLen(), copy.getIsVolatile());
+    if (auto borrows = op->getAttrOfType<DenseI32ArrayAttr>(borrowsOfCall))
+      return lend(borrows);
     if (!section || from)
       return op->emitOpError("reads and writes no memory");
     if (auto load = dyn_cast<LLVM::LoadOp>(op))
@@ -126,6 +128,74 @@ private:
       return call.emitOpError("does not say which fields");
     rewriter.replaceOpWithNewOp<rmem::SelectOp>(call, call.getResult().getType(), section, record, fields);
     return success();
+  }
+
+  /// A call of the C library gets local memory.
+  LogicalResult lend(ArrayRef<int32_t> borrows) {
+    auto call = dyn_cast<LLVM::CallOp>(op);
+    constexpr size_t numbers = 4;
+    if (!call || borrows.empty() || borrows.size() % numbers || borrows.size() > 2 * numbers)
+      return op->emitOpError("does not say what is lent to it");
+    rewriter.setInsertionPointAfter(call);
+    Operation *end = call->getNextNode();
+    auto returned = call->getAttrOfType<IntegerAttr>(returnsInto);
+    for (size_t at = 0; at < borrows.size(); at += numbers) {
+      FlatSymbolRefAttr its = at ? from : section;
+      ArrayRef<int32_t> borrow = borrows.slice(at, numbers);
+      if (!its)
+        continue;
+      unsigned count = call.getCalleeOperands().size();
+      if (llvm::any_of(borrow.take_front(3), [&](int32_t number) { return number >= int32_t(count); }) || borrow[0] < 0)
+        return op->emitOpError("has no such argument");
+      Value pointer = call.getCalleeOperands()[borrow[0]];
+      rewriter.setInsertionPoint(call);
+      Value length = lengthOf(call, borrow[1], borrow[2]);
+      Value here = rmem::BorrowOp::create(rewriter, location, pointer.getType(), its, pointer, length,
+                                          borrow[3] & borrowsText ? rewriter.getUnitAttr() : UnitAttr());
+      call.getCalleeOperandsMutable()[borrow[0]].set(here);
+      rewriter.setInsertionPoint(end);
+      if (returned && returned.getInt() == borrow[0])
+        leadBack(call, pointer, here);
+      rmem::GiveBackOp::create(rewriter, location, its, pointer, here, borrow[3] & borrowsToWrite ? length : Value());
+    }
+    for (StringRef name : {StringRef(inSection), StringRef(fromSection), StringRef(borrowsOfCall), StringRef(returnsInto)})
+      call->removeAttr(name);
+    return success();
+  }
+
+  /// How long what is lent is, if an argument says so.
+  Value lengthOf(LLVM::CallOp call, int32_t length, int32_t factor) {
+    if (length < 0)
+      return {};
+    Value bytes = size(call.getCalleeOperands()[length]);
+    if (factor < 0)
+      return bytes;
+    return LLVM::MulOp::create(rewriter, location, bytes, size(call.getCalleeOperands()[factor]));
+  }
+
+  /// A result that leads into what was lent leads there in what it was lent for.
+  void leadBack(LLVM::CallOp call, Value pointer, Value here) {
+    Type wide = rewriter.getI64Type();
+    Value result = call.getResult();
+    Operation *first = nullptr;
+    auto keep = [&](auto made) {
+      first = first ? first : made.getOperation();
+      return made.getResult();
+    };
+    Value start = keep(LLVM::PtrToIntOp::create(rewriter, location, wide, here));
+    Value at = keep(LLVM::PtrToIntOp::create(rewriter, location, wide, result));
+    Value distance = LLVM::SubOp::create(rewriter, location, at, start);
+    Value there = LLVM::GEPOp::create(rewriter, location, pointer.getType(), rewriter.getI8Type(), pointer,
+                                      ValueRange{distance});
+    Value null = LLVM::ZeroOp::create(rewriter, location, result.getType());
+    Value isNone = LLVM::ICmpOp::create(rewriter, location, LLVM::ICmpPredicate::eq, result, null);
+    Value back = LLVM::SelectOp::create(rewriter, location, isNone, null, there);
+    Operation *last = back.getDefiningOp();
+    rewriter.replaceUsesWithIf(result, back, [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      bool isOwn = user->getBlock() == call->getBlock() && !user->isBeforeInBlock(first) && !last->isBeforeInBlock(user);
+      return !isOwn;
+    });
   }
 
   /// The one that throws is called where the section has no room.

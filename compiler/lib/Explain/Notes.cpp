@@ -5,6 +5,7 @@
 #include "Farside/Explain/Parts.h"
 #include "Farside/Import/Numbers.h"
 #include "Farside/Remote/HeapCall.h"
+#include "Farside/Remote/LibraryCall.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -111,7 +112,7 @@ StringRef kindOf(const Instruction &instruction) {
   if (isa<AnyMemSetInst>(instruction))
     return "fill";
   if (auto *call = dyn_cast<CallBase>(&instruction))
-    return allocates(*call) ? "allocation" : "free";
+    return allocates(*call) ? "allocation" : libraryCallOf(*call) ? "call" : "free";
   return "access";
 }
 

@@ -74,6 +74,8 @@ private:
   }
 
   void lookAtRemote(const Instruction &instruction, const Plan::Access &access) {
+    if (auto *call = dyn_cast<CallBase>(&instruction); call && !access.borrows.empty())
+      return refuse("it passes what is in a section to '" + call->getCalledFunction()->getName() + "'", &instruction);
     if (isa<CallBase>(instruction) && !isa<AnyMemIntrinsic>(instruction))
       return refuse("it allocates or frees memory", &instruction);
     bool writes = isa<StoreInst>(instruction) || (isa<AnyMemIntrinsic>(instruction) && access.section);

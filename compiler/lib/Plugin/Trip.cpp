@@ -63,6 +63,20 @@ Function *functionOf(const Numbers &numbers, unsigned number) {
   return instruction ? const_cast<Function *>(instruction->getFunction()) : nullptr;
 }
 
+/// Marks what a call of the C library is lent.
+void markBorrows(mlir::Operation *op, const Plan::Access &access) {
+  if (access.borrows.empty())
+    return;
+  mlir::Builder builder(op->getContext());
+  SmallVector<int32_t> numbers;
+  for (const Borrow &each : access.borrows)
+    numbers.append({each.argument, each.length, each.factor,
+                    (each.isText ? borrowsText : 0) | (each.isWritten ? borrowsToWrite : 0)});
+  op->setAttr(borrowsOfCall, builder.getDenseI32ArrayAttr(numbers));
+  if (access.returned != Borrow::none)
+    op->setAttr(returnsInto, builder.getI32IntegerAttr(access.returned));
+}
+
 } // namespace
 
 Trip::Trip(Module &module, StringRef passes) : module(module), passes(passes), versions(module) {}
@@ -196,6 +210,7 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
       return;
     mark(op, inSection, access->second.section);
     mark(op, fromSection, access->second.from);
+    markBorrows(op, access->second);
     if (access->second.alignment)
       op->setAttr(atMultiple, builder.getI64IntegerAttr(access->second.alignment));
     ++marked;

@@ -1,6 +1,7 @@
 #include "Fields.h"
 
 #include "Farside/Remote/HeapCall.h"
+#include "Farside/Remote/LibraryCall.h"
 #include "Farside/Remote/Reach.h"
 #include "Farside/Remote/Versions.h"
 #include "Records.h"
@@ -101,8 +102,8 @@ private:
         if (isUse(instruction))
           body.accesses.push_back(&instruction);
         if (auto *call = dyn_cast<CallBase>(&instruction))
-          if (Function *callee = call->getCalledFunction(); callee && !callee->isDeclaration())
-            if (body.callees.insert(callee))
+          for (Function *callee : {call->getCalledFunction(), const_cast<Function *>(callbackOf(*call))})
+            if (callee && !callee->isDeclaration() && body.callees.insert(callee))
               callers[callee].push_back(&function);
       }
       if (!body.accesses.empty() && users.insert(&function).second)
@@ -202,8 +203,9 @@ private:
     if (isUse(instruction))
       addAccess(instruction, plan.accesses.find(&instruction)->second, uses);
     if (auto *call = dyn_cast<CallBase>(&instruction))
-      if (const Function *callee = call->getCalledFunction())
-        add(*callee, uses);
+      for (const Function *callee : {static_cast<const Function *>(call->getCalledFunction()), callbackOf(*call)})
+        if (callee)
+          add(*callee, uses);
   }
 
   void add(const Function &function, Uses &uses) const {
@@ -231,6 +233,8 @@ private:
       HeapCall heap = heapCallOf(*call);
       if (access.section == section && (heap == HeapCall::calloc || heap == HeapCall::realloc))
         uses.refuse("all of what is allocated in it is written", instruction);
+      else if (!access.borrows.empty())
+        uses.refuse("a function of the C library uses it", instruction);
     } else if (auto *memory = dyn_cast<MemIntrinsic>(&instruction)) {
       if (access.section == section)
         touch(pointers.to, lengthOf(*memory));

@@ -1,6 +1,7 @@
 #include "Farside/Remote/Plan.h"
 
 #include "Farside/Remote/HeapCall.h"
+#include "Farside/Remote/LibraryCall.h"
 #include "Farside/Remote/Reach.h"
 #include "Fields.h"
 #include "Sites.h"
@@ -46,6 +47,8 @@ StringRef whyNoAccess(const Instruction &instruction) {
   }
   if (auto *call = dyn_cast<CallBase>(&instruction); call && heapCallOf(*call) != HeapCall::no)
     return heapCallOf(*call) == HeapCall::alignedAt ? "posix_memalign() stores a pointer in it" : "";
+  if (auto *call = dyn_cast<CallBase>(&instruction); call && libraryCallOf(*call))
+    return "";
   return "it is accessed in one piece by several threads";
 }
 
@@ -56,8 +59,9 @@ SmallPtrSet<const Function *, 16> reachedFrom(SmallVector<const Function *> work
     const Function *function = work.pop_back_val();
     for (const Instruction &instruction : instructions(*function))
       if (auto *call = dyn_cast<CallBase>(&instruction))
-        if (const Function *callee = call->getCalledFunction(); callee && reached.insert(callee).second)
-          work.push_back(callee);
+        for (const Function *callee : {static_cast<const Function *>(call->getCalledFunction()), callbackOf(*call)})
+          if (callee && reached.insert(callee).second)
+            work.push_back(callee);
   }
   return reached;
 }
@@ -97,6 +101,9 @@ public:
         return;
       Plan::Access &access = enter(instruction);
       (isFrom ? access.from : access.section) = section;
+      if (auto *call = dyn_cast<CallBase>(&instruction))
+        if (auto library = libraryCallOf(*call))
+          std::tie(access.borrows, access.returned) = std::tie(library->borrows, library->returned);
       ArrayRef<unsigned> sites = reach.pointedTo(pointer);
       (isFrom ? access.fromSites : access.toSites).assign(sites.begin(), sites.end());
       for (unsigned site : sites)
@@ -234,7 +241,13 @@ Pointers pointersOf(const Instruction &instruction) {
     case HeapCall::alignedAt:
       return {call->getArgOperand(0)};
     default:
-      break;
+      if (auto library = libraryCallOf(*call)) {
+        ArrayRef<Borrow> borrows = library->borrows;
+        auto pointer = [&](size_t number) {
+          return number < borrows.size() ? call->getArgOperand(borrows[number].argument) : nullptr;
+        };
+        return {pointer(0), pointer(1)};
+      }
     }
   return {};
 }

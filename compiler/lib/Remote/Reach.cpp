@@ -1,6 +1,7 @@
 #include "Farside/Remote/Reach.h"
 
 #include "Farside/Remote/HeapCall.h"
+#include "Farside/Remote/LibraryCall.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalAlias.h"
@@ -83,6 +84,8 @@ bool Reach::isCalledFromOutside(const Function &function) {
 bool Reach::hasAddressTaken(const Function &function) {
   for (const Use &use : function.uses()) {
     auto *call = dyn_cast<CallBase>(use.getUser());
+    if (call && !call->isCallee(&use) && callbackOf(*call) == &function)
+      continue;
     if (!call || !call->isCallee(&use) || call->getFunctionType() != function.getFunctionType())
       return true;
   }
@@ -269,6 +272,28 @@ void Reach::addDirectCall(const CallBase &call, const Function &callee) {
     join(node, ofReturn(&callee));
 }
 
+/// What is lent for the time of the call does not escape. Characters are no parts of pointers that anybody could follow.
+void Reach::addLibraryCall(const CallBase &call, const LibraryCall &library) {
+  std::string how = ("it is passed to or comes from '" + call.getCalledFunction()->getName() +
+                     "', which is not compiled here").str();
+  for (auto [number, argument] : enumerate(call.args())) {
+    int node = of(argument);
+    if (!library.of(number)) {
+      if (argument.get() != library.callback && !isNarrow(argument->getType()))
+        escape(node, how);
+    } else if (node != none && library.content != LibraryCall::stays) {
+      escape(pointee(node), how);
+    }
+  }
+  if (library.callback)
+    for (const Argument &argument : library.callback->args())
+      flow(call.getArgOperand(library.borrows.front().argument), &argument);
+  if (library.returned != Borrow::none)
+    flow(call.getArgOperand(library.returned), &call);
+  else if (!call.getType()->isPointerTy())
+    values[&call] = none;
+}
+
 void Reach::addCall(const CallBase &call) {
   if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call))
     return addIntrinsic(*intrinsic);
@@ -282,6 +307,8 @@ void Reach::addCall(const CallBase &call) {
         compute(argument);
     return;
   }
+  if (auto library = libraryCallOf(call))
+    return addLibraryCall(call, *library);
   const Function *callee = call.getCalledFunction();
   // The arguments of what is called from elsewhere, too, have escaped already.
   if (callee && !callee->isDeclaration() && callee->getFunctionType() == call.getFunctionType() &&

@@ -87,3 +87,12 @@ llvm.func @disorder() {
   %selected = rmem.select @nodes record 64 fields [8, 8, 0, 4]
   llvm.return
 }
+
+// -----
+
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+llvm.func @endless(%at: !llvm.ptr) {
+  // expected-error@+1 {{has no end}}
+  %lent = rmem.borrow @nodes %at
+  llvm.return
+}

@@ -40,6 +40,15 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   rmem.move to @nodes %block, from %plain, %size
   // CHECK: llvm.call @farside_rt_fill(
   rmem.fill @nodes, %block, %byte, %size
+  // CHECK: %[[LENT:.*]] = llvm.call @farside_rt_borrow(%{{.*}}, %[[BLOCK]], %arg0)
+  %lent = rmem.borrow @nodes %block size %size
+  // CHECK: llvm.call @farside_rt_give_back_written(%{{.*}}, %[[BLOCK]], %[[LENT]], %arg0)
+  rmem.give_back @nodes %block, %lent written %size
+  // CHECK: %[[MOST:.*]] = llvm.mlir.constant(-1 : i64)
+  // CHECK: %[[TEXT:.*]] = llvm.call @farside_rt_borrow_text(%{{.*}}, %[[BLOCK]], %[[MOST]])
+  %text = rmem.borrow @nodes %block text
+  // CHECK: llvm.call @farside_rt_give_back(%{{.*}}, %[[BLOCK]], %[[TEXT]])
+  rmem.give_back @nodes %block, %text
   // CHECK: llvm.call @farside_rt_release(
   %rest = remotable.release @nodes, %block
   llvm.return

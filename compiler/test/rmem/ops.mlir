@@ -30,6 +30,16 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   rmem.move to %plain, from @nodes %block, %size
   // CHECK: rmem.fill @nodes, %[[BLOCK]], %arg1, %arg0
   rmem.fill @nodes, %block, %byte, %size
+  // CHECK: %[[LENT:.*]] = rmem.borrow @nodes %[[BLOCK]] size %arg0
+  %lent = rmem.borrow @nodes %block size %size
+  // CHECK: rmem.give_back @nodes %[[BLOCK]], %[[LENT]] written %arg0
+  rmem.give_back @nodes %block, %lent written %size
+  // CHECK: %[[TEXT:.*]] = rmem.borrow @nodes %[[BLOCK]] text
+  %text = rmem.borrow @nodes %block text
+  // CHECK: rmem.give_back @nodes %[[BLOCK]], %[[TEXT]]
+  rmem.give_back @nodes %block, %text
+  // CHECK: rmem.borrow @nodes %[[BLOCK]] size %arg0 text
+  %part = rmem.borrow @nodes %block size %size text
   // CHECK: rmem.follow @nodes, %[[BLOCK]]
   rmem.follow @nodes, %block
   // CHECK: rmem.done @nodes, %[[BLOCK]], %arg0 of %arg0 stride -8

@@ -16,6 +16,13 @@ inline constexpr llvm::StringLiteral fusedLoop = "rmem.fused";
 /// On a call that allocates for a section: what its address is to be a multiple of.
 inline constexpr llvm::StringLiteral atMultiple = "rmem.at";
 
+/// On a call of the C library, four numbers for the memory that is in `rmem.in`, and for that in `rmem.from`: the argument, the
+/// arguments of its length, or -1, and what it is; and the argument into whose memory the result leads.
+inline constexpr llvm::StringLiteral borrowsOfCall = "rmem.borrows";
+inline constexpr llvm::StringLiteral returnsInto = "rmem.returns";
+/// Bits of what it is.
+inline constexpr int32_t borrowsText = 1, borrowsToWrite = 2;
+
 /// What the names of a program's sections begin with, so that they are no names of anything else.
 inline constexpr llvm::StringLiteral symbolPrefix = "rmem.section.";
 /// The name that a program knows a section by.

@@ -1,6 +1,7 @@
 #ifndef FARSIDE_REMOTE_PLAN_H
 #define FARSIDE_REMOTE_PLAN_H
 
+#include "Farside/Remote/LibraryCall.h"
 #include "Farside/Sections/SectionFile.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
@@ -76,6 +77,10 @@ struct Plan {
     std::optional<unsigned> from;
     /// What it may access of what was allocated at which sites; and of these, those of one pointer, and of what a copy reads.
     llvm::SmallVector<unsigned> sites, toSites, fromSites;
+    /// Of a call of the C library, the memory that it is lent: in `section` and in `from`; and the argument into whose memory
+    /// its result leads.
+    llvm::SmallVector<Borrow, 2> borrows;
+    int32_t returned = Borrow::none;
     /// Of an allocation, what its address has to be a multiple of, for fields of its records to be selected; 0: nothing.
     uint64_t alignment = 0;
   };

@@ -24,6 +24,8 @@ class Value;
 
 namespace farside {
 
+struct LibraryCall;
+
 /// Which values of a module may point to what some of its calls allocate.
 ///
 /// Objects are put into classes, those that a pointer may lead to into one, and values and classes of objects have one that
@@ -48,7 +50,7 @@ public:
 
   /// Whether a function may be called by what the module does not show, other than main.
   static bool isCalledFromOutside(const llvm::Function &function);
-  /// Whether its address is used for more than to call it.
+  /// Whether its address is used for more than to call it, or to have it called by what is known of the C library.
   static bool hasAddressTaken(const llvm::Function &function);
 
 private:
@@ -87,6 +89,7 @@ private:
   void addStore(const llvm::StoreInst &store);
   void addCall(const llvm::CallBase &call);
   void addIntrinsic(const llvm::IntrinsicInst &call);
+  void addLibraryCall(const llvm::CallBase &call, const LibraryCall &library);
   void addDirectCall(const llvm::CallBase &call, const llvm::Function &callee);
   void addOperation(const llvm::Instruction &instruction);
 

@@ -95,6 +95,12 @@ LogicalResult SelectOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success();
 }
 
+LogicalResult BorrowOp::verify() {
+  if (!getSize() && !getText())
+    return emitOpError("has no end");
+  return success();
+}
+
 LogicalResult MoveOp::verify() {
   if (!getToSection() && !getFromSection())
     return emitOpError("has no section");
@@ -114,6 +120,8 @@ LogicalResult MoveOp::verifySymbolUses(SymbolTableCollection &tables) {
 IN_SECTION(LoadOp)
 IN_SECTION(StoreOp)
 IN_SECTION(FillOp)
+IN_SECTION(BorrowOp)
+IN_SECTION(GiveBackOp)
 IN_SECTION(TurnsOp)
 IN_SECTION(HoldOp)
 IN_SECTION(LetGoOp)

@@ -231,6 +231,7 @@ fn table(unit: &Unit, site: usize) -> Table {
 fn how(access: &Access) -> String {
     let mut how = match access.kind {
         Kind::Allocation | Kind::Free => return String::new(),
+        Kind::Call => "lent".to_owned(),
         _ if access.held => "held".to_owned(),
         _ if access.shared => "shared".to_owned(),
         _ => "by lookup".to_owned(),
@@ -253,6 +254,7 @@ fn counted(kind: Kind, count: usize) -> String {
         Kind::Store => "store",
         Kind::Copy => "copy",
         Kind::Fill => "fill",
+        Kind::Call => "call",
         Kind::Allocation => "allocation",
         Kind::Free => "free",
     };

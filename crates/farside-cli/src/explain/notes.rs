@@ -126,6 +126,8 @@ pub enum Kind {
     Copy,
     /// It sets a number of bytes.
     Fill,
+    /// It is lent to a function of the C library.
+    Call,
     /// It allocates, or changes the size.
     Allocation,
     /// It frees.

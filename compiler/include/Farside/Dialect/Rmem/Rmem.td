@@ -15,7 +15,8 @@ def Rmem_Dialect : Dialect {
     of the dialect `remotable`.
 
     Values are loaded and stored as a whole (`load`, `store`), vectors as all others. Loops hold lines (`turns`, `hold`,
-    `let_go`) and send for them (`ahead`, `done`); what is close together is looked up once (`here`). Of records only
+    `let_go`) and send for them (`ahead`, `done`); what is close together is looked up once (`here`). What the C library uses is
+    lent to it (`borrow`, `give_back`). Of records only
     some fields may come and go (`select`, `select_all`). The rest is what a lookup consists of, one by one: `deref` is `fetch_if_not_in_cache`, `wait` and `paddr`.
 
     Every operation also takes plain pointers, and then does what the one of the LLVM dialect does. The section is that
@@ -91,6 +92,29 @@ def Rmem_FillOp : Rmem_InSection<"fill"> {
   let summary = "memset() in a section";
   let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$to, I8:$byte, I64:$size);
   let assemblyFormat = "$section `,` $to `,` $byte `,` $size attr-dict";
+}
+
+def Rmem_BorrowOp : Rmem_InSection<"borrow"> {
+  let summary = "Local memory in place of what a pointer leads to, for the time of a call";
+  let description = [{
+    `size` bytes, or `text`: all up to a zero byte, but no more than `size` if that is given. They are in their line, which
+    is pinned, or are copied. What is not remote is what it is.
+
+    ```mlir
+    %here = rmem.borrow @names %name text
+    rmem.give_back @names %name, %here
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, Optional<I64>:$size, UnitAttr:$text);
+  let results = (outs Farside_Pointer:$here);
+  let assemblyFormat = "$section $pointer (`size` $size^)? (`text` $text^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Rmem_GiveBackOp : Rmem_InSection<"give_back"> {
+  let summary = "What was borrowed is no longer used; if so, `size` bytes of it were written";
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, Farside_Pointer:$here, Optional<I64>:$size);
+  let assemblyFormat = "$section $pointer `,` $here (`written` $size^)? attr-dict";
 }
 
 def Rmem_TurnsOp : Rmem_InSection<"turns"> {

@@ -1,0 +1,190 @@
+#include "Farside/Remote/LibraryCall.h"
+
+#include "Farside/Remote/HeapCall.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Instructions.h"
+
+using namespace llvm;
+
+namespace farside {
+namespace {
+
+constexpr int32_t none = Borrow::none;
+
+/// More of the memory of one call can be lent.
+constexpr unsigned mostBorrows = 2;
+
+Borrow text(int32_t argument, int32_t most = none) { return {argument, most, none, true, false}; }
+Borrow bytes(int32_t argument, int32_t length, int32_t factor = none) { return {argument, length, factor, false, false}; }
+Borrow room(int32_t argument, int32_t length, int32_t factor = none) { return {argument, length, factor, false, true}; }
+
+struct Known {
+  unsigned arguments;
+  LibraryCall call;
+};
+
+const StringMap<Known> &known() {
+  using Content = LibraryCall::Content;
+  static const StringMap<Known> all = [] {
+    StringMap<Known> all;
+    auto add = [&](std::initializer_list<StringRef> names, unsigned arguments, std::initializer_list<Borrow> borrows,
+                   int32_t returned = none, Content content = LibraryCall::stays) {
+      for (StringRef name : names)
+        all[name] = {arguments, {borrows, returned, content, nullptr}};
+    };
+    add({"strlen", "atoi", "atol", "atoll", "atof", "strdup", "puts", "perror", "remove", "unlink"}, 1, {text(0)});
+    add({"strnlen", "strndup"}, 2, {text(0, 1)});
+    add({"strcmp", "strcasecmp", "strcoll", "strspn", "strcspn", "fopen", "fopen64"}, 2, {text(0), text(1)});
+    add({"strncmp", "strncasecmp"}, 3, {text(0, 2), text(1, 2)});
+    add({"strchr", "strrchr", "strchrnul"}, 2, {text(0)}, 0);
+    add({"strstr", "strcasestr", "strpbrk"}, 2, {text(0), text(1)}, 0);
+    add({"strncpy"}, 3, {room(0, 2), text(1, 2)}, 0);
+    add({"memcmp", "bcmp"}, 3, {bytes(0, 2), bytes(1, 2)});
+    add({"memchr", "memrchr"}, 3, {bytes(0, 2)}, 0);
+    add({"fputs", "fputs_unlocked"}, 2, {text(0)});
+    add({"fgets", "fgets_unlocked"}, 3, {room(0, 1)}, 0);
+    add({"fwrite", "fwrite_unlocked"}, 4, {bytes(0, 1, 2)}, none, LibraryCall::leaves);
+    add({"fread", "fread_unlocked"}, 4, {room(0, 1, 2)}, none, LibraryCall::comes);
+    add({"write"}, 3, {bytes(1, 2)}, none, LibraryCall::leaves);
+    add({"pwrite", "pwrite64"}, 4, {bytes(1, 2)}, none, LibraryCall::leaves);
+    add({"read"}, 3, {room(1, 2)}, none, LibraryCall::comes);
+    add({"pread", "pread64"}, 4, {room(1, 2)}, none, LibraryCall::comes);
+    add({"qsort"}, 4, {room(0, 1, 2)});
+    // Where the number ends is asked for below.
+    add({"strtol", "strtoul", "strtoll", "strtoull", "__isoc23_strtol", "__isoc23_strtoul", "__isoc23_strtoll",
+         "__isoc23_strtoull"}, 3, {text(0)});
+    add({"strtod", "strtof"}, 2, {text(0)});
+    return all;
+  }();
+  return all;
+}
+
+bool endsAreAsked(StringRef name) { return name.contains("strto"); }
+
+bool isLength(const CallBase &call, int32_t argument) {
+  return argument == none || call.getArgOperand(argument)->getType()->isIntegerTy(64) ||
+         call.getArgOperand(argument)->getType()->isIntegerTy(32);
+}
+
+/// Whether a call has such arguments.
+bool fits(const CallBase &call, const LibraryCall &library) {
+  return all_of(library.borrows, [&](const Borrow &borrow) {
+           return call.getArgOperand(borrow.argument)->getType()->isPointerTy() && isLength(call, borrow.length) &&
+                  isLength(call, borrow.factor);
+         }) &&
+         (library.returned == none || call.getType()->isPointerTy());
+}
+
+/// What compares for qsort(): two pointers into what is sorted.
+const Function *comparing(const CallBase &call) {
+  auto *function = dyn_cast<Function>(call.getArgOperand(3));
+  bool suits = function && !function->isDeclaration() && !function->isVarArg() && function->arg_size() == 2 &&
+               function->getArg(0)->getType()->isPointerTy() && function->getArg(1)->getType()->isPointerTy();
+  return suits ? function : nullptr;
+}
+
+/// Where functions that take a format have it, and what they write to.
+struct Format {
+  unsigned argument;
+  std::optional<Borrow> room;
+};
+
+std::optional<Format> formatOf(StringRef name) {
+  static const StringMap<Format> all{
+      {"printf", {0, {}}},       {"__printf_chk", {1, {}}},  {"fprintf", {1, {}}},
+      {"__fprintf_chk", {2, {}}}, {"dprintf", {1, {}}},       {"__dprintf_chk", {2, {}}},
+      {"sprintf", {1, {}}},      {"__sprintf_chk", {3, {}}}, {"snprintf", {2, room(0, 1)}},
+      {"__snprintf_chk", {4, room(0, 1)}}};
+  auto found = all.find(name);
+  return found == all.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// The arguments behind a format that are text, counted from the first of those; nothing if not all of it is understood.
+std::optional<SmallVector<unsigned>> textsOf(StringRef format) {
+  SmallVector<unsigned> texts;
+  unsigned argument = 0;
+  for (size_t at = 0; (at = format.find('%', at)) != StringRef::npos; ++at) {
+    StringRef rest = format.substr(at + 1);
+    size_t flags = rest.find_first_not_of("-+ #0'I");
+    bool isExact = false;
+    size_t end = flags;
+    for (; end < rest.size() && (isDigit(rest[end]) || rest[end] == '*' || rest[end] == '.'); ++end) {
+      argument += rest[end] == '*';
+      isExact |= rest[end] == '.';
+    }
+    size_t kind = rest.find_first_not_of("hlLqjzt", end);
+    if (flags == StringRef::npos || kind == StringRef::npos || rest[kind] == '$' || rest[kind] == 'n')
+      return std::nullopt;
+    at += 1 + kind;
+    // The latter is errno's text.
+    if (rest[kind] == '%' || rest[kind] == 'm')
+      continue;
+    // What a number ends may have no zero byte.
+    if (rest[kind] == 's' && !isExact && kind == end)
+      texts.push_back(argument);
+    ++argument;
+  }
+  return texts;
+}
+
+std::optional<LibraryCall> printing(const CallBase &call, const Format &format) {
+  const Function &callee = *call.getCalledFunction();
+  StringRef string;
+  if (!callee.isVarArg() || callee.arg_size() != format.argument + 1 ||
+      !getConstantStringInfo(call.getArgOperand(format.argument), string))
+    return std::nullopt;
+  auto texts = textsOf(string);
+  if (!texts)
+    return std::nullopt;
+  LibraryCall library;
+  if (format.room)
+    library.borrows.push_back(*format.room);
+  for (unsigned each : *texts) {
+    unsigned argument = format.argument + 1 + each;
+    if (library.borrows.size() < mostBorrows && argument < call.arg_size())
+      library.borrows.push_back(text(argument));
+  }
+  return library;
+}
+
+} // namespace
+
+const Borrow *LibraryCall::of(unsigned argument) const {
+  auto found = find_if(borrows, [&](const Borrow &borrow) { return unsigned(borrow.argument) == argument; });
+  return found == borrows.end() ? nullptr : found;
+}
+
+std::optional<LibraryCall> libraryCallOf(const CallBase &call) {
+  const Function *callee = call.getCalledFunction();
+  // What may throw into the program, or is called in its place, is none of these.
+  if (!callee || !callee->isDeclaration() || !isa<CallInst>(call) || call.hasOperandBundles() ||
+      call.isMustTailCall() || call.isNoBuiltin())
+    return std::nullopt;
+  std::optional<LibraryCall> library;
+  StringRef name = callee->getName();
+  if (auto format = formatOf(name)) {
+    library = printing(call, *format);
+  } else if (auto found = known().find(name);
+             found != known().end() && !callee->isVarArg() && call.arg_size() == found->second.arguments) {
+    library = found->second.call;
+    if (endsAreAsked(name) && !isa<ConstantPointerNull>(call.getArgOperand(1)))
+      return std::nullopt;
+  }
+  if (!library || !fits(call, *library))
+    return std::nullopt;
+  if (name == "qsort" && !(library->callback = comparing(call)))
+    return std::nullopt;
+  return library;
+}
+
+const Function *callbackOf(const CallBase &call) {
+  auto library = libraryCallOf(call);
+  return library ? library->callback : nullptr;
+}
+
+} // namespace farside
