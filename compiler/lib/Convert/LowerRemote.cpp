@@ -125,7 +125,7 @@ private:
 
   void lower(rmem::BorrowOp op) {
     Value size = op.getSize() ? op.getSize() : number(UINT64_MAX);
-    replace(op, op.getText() ? "farside_rt_borrow_text" : "farside_rt_borrow",
+    replace(op, op.getCopied() ? "farside_rt_borrow_copy" : op.getText() ? "farside_rt_borrow_text" : "farside_rt_borrow",
             {address(op.getSectionAttr()), op.getPointer(), size});
   }
 

@@ -151,7 +151,7 @@ private:
       rewriter.setInsertionPoint(call);
       Value length = lengthOf(call, borrow[1], borrow[2]);
       Value here = rmem::BorrowOp::create(rewriter, location, pointer.getType(), its, pointer, length,
-                                          borrow[3] & borrowsText ? rewriter.getUnitAttr() : UnitAttr());
+                                          flag(borrow[3] & borrowsText), flag(borrow[3] & borrowsCopy));
       call.getCalleeOperandsMutable()[borrow[0]].set(here);
       rewriter.setInsertionPoint(end);
       if (returned && returned.getInt() == borrow[0])
@@ -162,6 +162,8 @@ private:
       call->removeAttr(name);
     return success();
   }
+
+  UnitAttr flag(bool isSet) { return isSet ? rewriter.getUnitAttr() : UnitAttr(); }
 
   /// How long what is lent is, if an argument says so.
   Value lengthOf(LLVM::CallOp call, int32_t length, int32_t factor) {

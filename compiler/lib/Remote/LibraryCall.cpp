@@ -19,9 +19,13 @@ constexpr int32_t none = Borrow::none;
 /// More of the memory of one call can be lent.
 constexpr unsigned mostBorrows = 2;
 
-Borrow text(int32_t argument, int32_t most = none) { return {argument, most, none, true, false}; }
-Borrow bytes(int32_t argument, int32_t length, int32_t factor = none) { return {argument, length, factor, false, false}; }
-Borrow room(int32_t argument, int32_t length, int32_t factor = none) { return {argument, length, factor, false, true}; }
+Borrow text(int32_t argument, int32_t most = none) { return {argument, most, none, true, false, false}; }
+Borrow bytes(int32_t argument, int32_t length, int32_t factor = none) { return {argument, length, factor, false, false, false}; }
+Borrow room(int32_t argument, int32_t length, int32_t factor = none) { return {argument, length, factor, false, true, false}; }
+Borrow copied(Borrow borrow) {
+  borrow.isCopied = true;
+  return borrow;
+}
 
 struct Known {
   unsigned arguments;
@@ -54,7 +58,7 @@ const StringMap<Known> &known() {
     add({"pwrite", "pwrite64"}, 4, {bytes(1, 2)}, none, LibraryCall::leaves);
     add({"read"}, 3, {room(1, 2)}, none, LibraryCall::comes);
     add({"pread", "pread64"}, 4, {room(1, 2)}, none, LibraryCall::comes);
-    add({"qsort"}, 4, {room(0, 1, 2)});
+    add({"qsort"}, 4, {copied(room(0, 1, 2))});
     // Where the number ends is asked for below.
     add({"strtol", "strtoul", "strtoll", "strtoull", "__isoc23_strtol", "__isoc23_strtoul", "__isoc23_strtoll",
          "__isoc23_strtoull"}, 3, {text(0)});

@@ -42,6 +42,13 @@ CALL void *farside_rt_borrow(const struct farside_section *section, void *pointe
     return copy_of(section, number(pointer), size);
 }
 
+CALL void *farside_rt_borrow_copy(const struct farside_section *section, void *pointer, size_t size) {
+    if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return pointer;
+    if (!size) return farside_rt_nothing;
+    PROFILE_RANGE(pointer, size, 0);
+    return copy_of(section, number(pointer), size);
+}
+
 /* The length of a text of which `most` bytes are here, or `most`. */
 static size_t length_in(const char *text, size_t most) {
     const char *end = (const char *)memchr(text, 0, most);

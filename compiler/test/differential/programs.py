@@ -24,6 +24,7 @@ typedef unsigned long u64;
 typedef unsigned four __attribute__((vector_size(16)));
 static u64 mix(u64 h, u64 v) { return (h << 7 | h >> 57) * 31 + v; }
 static u64 smaller(u64 a, u64 b) { return a < b ? a : b; }
+static int by_byte(const void *a, const void *b) { return *(const unsigned char *)a - *(const unsigned char *)b; }
 static u64 fold(unsigned __int128 v) { return (u64)v ^ (u64)(v >> 64); }
 static u64 bits_of(double d) { u64 v; memcpy(&v, &d, sizeof v); return v; }
 /* What sanitizers want of the size, too. */

@@ -34,7 +34,7 @@ class Statements(Jumps, Expressions):
         ways = [(8, self.assign), (4, self.mix), (5, self.conditional), (3, self.fill), (3, self.copy),
                 (3, self.copyElement), (3, self.walkPointers), (3, self.pointToField), (3, self.either), (2, self.bytes),
                 (3, self.pointers), (2, self.fromFunction), (3, self.link), (2, self.search), (1, self.choose), (4, self.call),
-                (2, self.compare), (1, self.overwrite), (1, self.swap), (1, self.skip)]
+                (2, self.compare), (1, self.overwrite), (1, self.swap), (1, self.skip), (3, self.library)]
         if scope.depth < 4:
             ways += [(10, self.loop), (4, self.carry), (5, self.streams), (14, self.oneBehindTheOther), (1, self.again),
                      (1, self.enter)]
@@ -362,6 +362,36 @@ class Statements(Jumps, Expressions):
         kind = "const unsigned char"
         return ["{", f"  {kind} *{at} = ({kind} *)({array.name} + {self.index(scope, array)});",
                 f"  for (unsigned {turn} = 0; {turn} < sizeof *{array.name}; {turn}++) h = mix(h, {at}[{turn}]);", "}"]
+
+    def library(self, scope):
+        """What functions of the C library find in an array, or make of it."""
+        array = self.some(scope, lambda array: isinstance(array.type, Scalar) and array.type.c != "long double" and (
+            scope.times * 20 <= self.mostTimes))
+        if not array:
+            return None
+        other = self.some(scope, lambda other: other.type is array.type)
+        at, there, room, left = (self.fresh(prefix) for prefix in "otru")
+        kind = "const char"
+        byte = self.random.choice(["0", "1", "(int)(h & 255)"])
+        ways = [f"h = mix(h, memcmp({array.name} + {at}, {other.name} + {there}, smaller({room}, {left})) > 0);",
+                f"h = mix(h, memcmp({array.name} + {at}, {array.name}, {room} / 2) != 0);",
+                f"{kind} *found = ({kind} *)memchr({array.name} + {at}, {byte}, {room}); "
+                f"h = mix(h, found ? found - ({kind} *){array.name} : 7);",
+                f"h = mix(h, strnlen(({kind} *)({array.name} + {at}), {room}));",
+                f"h = mix(h, strncmp(({kind} *)({array.name} + {at}), ({kind} *)({other.name} + {there}), "
+                f"smaller({room}, {left})) < 0);"]
+        if takesAnyBytes(array.type):
+            ways += [f"qsort({array.name} + {at}, smaller({room} / sizeof *{array.name}, 200), sizeof *{array.name}, by_byte);",
+                     f"h = mix(h, snprintf((char *)({array.name} + {at}), {room}, \"%lx-%s\", h, \"some text\"));",
+                     f"if ({room} > 20) h = mix(h, *strncpy((char *)({array.name} + {at}), \"a text of its own\", {room} / 2));",
+                     f"if ({room} > 20) {{ snprintf((char *)({array.name} + {at}), 20, \"%lu\", h); "
+                     f"h = mix(h, strlen(({kind} *)({array.name} + {at}))); "
+                     f"h = mix(h, strtoul(({kind} *)({array.name} + {at}), 0, 10)); "
+                     f"printf(\"%s\\n\", ({kind} *)({array.name} + {at})); }}"]
+        return ["{", f"  const u64 {at} = {self.index(scope, array)}, {there} = {self.index(scope, other)};",
+                f"  const u64 {room} = ({array.count()} - {at}) * sizeof *{array.name};",
+                f"  const u64 {left} = ({other.count()} - {there}) * sizeof *{other.name};", f"  (void){left};",
+                f"  {self.random.choice(ways)}", "}"]
 
     def overwrite(self, scope):
         """A number goes into an array of bytes, and out of it, at any place."""

@@ -1,5 +1,7 @@
 // Functions of the C library are lent local memory in place of what is in sections.
 // RUN: %remote %S/Inputs/library.toml %s
+// RUN: sed '1i threads = true' %S/Inputs/library.toml > %t.threads.toml
+// RUN: %remote %t.threads.toml %s
 // RUN: farside-cc -O2 -fsections=%S/Inputs/library.toml -emit-rmem %s -o - | FileCheck %s
 // RUN: farside-cc -O2 -g -c -Rfarside -fno-farside-link -fsections=%S/Inputs/library.toml %s -o /dev/null 2>&1 | \
 // RUN:   FileCheck %s --check-prefix=GOES --implicit-check-not='does not go'
@@ -98,10 +100,16 @@ static int compare(const void *one, const void *other) {
 }
 
 // CHECK-LABEL: llvm.func {{.*}}@sort(
-// CHECK: rmem.borrow @rmem.section.numbers {{.*}} size
+// CHECK: rmem.borrow @rmem.section.numbers {{.*}} size {{.*}} copied
 // CHECK: llvm.call {{.*}}@qsort(
 // CHECK: rmem.give_back @rmem.section.numbers {{.*}} written
 __attribute__((noinline)) static void sort(long *numbers) { qsort(numbers, NUMBERS, sizeof(long), compare); }
+
+// Of one line each, and more often than a line can be pinned.
+__attribute__((noinline)) static void sort_parts(long *numbers) {
+  for (long i = 0; i < 3000; i++)
+    qsort(numbers + i % 7 * 8, 6, sizeof(long), compare);
+}
 
 // To a file and back, also where nothing comes and where it ends early.
 __attribute__((noinline)) static unsigned long through_file(long *numbers) {
@@ -137,6 +145,9 @@ int main(void) {
   print(fill_in(records, names));
   for (long i = 0; i < NUMBERS; i++)
     numbers[i] = draw();
+  sort_parts(numbers);
+  for (long i = 0; i < 60; i++)
+    printf("%ld ", numbers[i]);
   sort(numbers);
   for (long i = 1; i < NUMBERS; i++)
     if (numbers[i - 1] > numbers[i])

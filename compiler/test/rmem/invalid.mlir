@@ -96,3 +96,12 @@ llvm.func @endless(%at: !llvm.ptr) {
   %lent = rmem.borrow @nodes %at
   llvm.return
 }
+
+// -----
+
+rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+llvm.func @copied_text(%at: !llvm.ptr) {
+  // expected-error@+1 {{is copied, and its length is not known}}
+  %lent = rmem.borrow @nodes %at text copied
+  llvm.return
+}

@@ -7,6 +7,7 @@ llvm.func @strlen(!llvm.ptr) -> i64
 llvm.func @strchr(!llvm.ptr, i32) -> !llvm.ptr
 llvm.func @memcmp(!llvm.ptr, !llvm.ptr, i64) -> i32
 llvm.func @fread(!llvm.ptr, i64, i64, !llvm.ptr) -> i64
+llvm.func @qsort(!llvm.ptr, i64, i64, !llvm.ptr)
 llvm.func @fgets(!llvm.ptr, i32, !llvm.ptr) -> !llvm.ptr
 
 // CHECK-LABEL: llvm.func @texts
@@ -52,5 +53,10 @@ llvm.func @bytes(%one: !llvm.ptr, %other: !llvm.ptr, %size: i64, %file: !llvm.pt
   // CHECK: %[[WIDE:.*]] = llvm.zext %arg4
   // CHECK: rmem.borrow @rows %arg1 size %[[WIDE]]
   %line = llvm.call @fgets(%other, %short, %file) {rmem.in = @rows, rmem.borrows = array<i32: 0, 1, -1, 2>, rmem.returns = 0 : i32} : (!llvm.ptr, i32, !llvm.ptr) -> !llvm.ptr
+  // What functions of the program come to.
+  // CHECK: %[[SORTED:.*]] = rmem.borrow @rows %arg1 size %{{.*}} copied
+  // CHECK: llvm.call @qsort(%[[SORTED]], %arg2, %arg2, %arg3)
+  // CHECK: rmem.give_back @rows %arg1, %[[SORTED]] written
+  llvm.call @qsort(%other, %size, %size, %file) {rmem.in = @rows, rmem.borrows = array<i32: 0, 1, 2, 6>} : (!llvm.ptr, i64, i64, !llvm.ptr) -> ()
   llvm.return %order : i32
 }

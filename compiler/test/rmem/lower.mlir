@@ -49,6 +49,8 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   %text = rmem.borrow @nodes %block text
   // CHECK: llvm.call @farside_rt_give_back(%{{.*}}, %[[BLOCK]], %[[TEXT]])
   rmem.give_back @nodes %block, %text
+  // CHECK: llvm.call @farside_rt_borrow_copy(%{{.*}}, %[[BLOCK]], %arg0)
+  %copied = rmem.borrow @nodes %block size %size copied
   // CHECK: llvm.call @farside_rt_release(
   %rest = remotable.release @nodes, %block
   llvm.return

@@ -40,6 +40,8 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   rmem.give_back @nodes %block, %text
   // CHECK: rmem.borrow @nodes %[[BLOCK]] size %arg0 text
   %part = rmem.borrow @nodes %block size %size text
+  // CHECK: rmem.borrow @nodes %[[BLOCK]] size %arg0 copied
+  %copied = rmem.borrow @nodes %block size %size copied
   // CHECK: rmem.follow @nodes, %[[BLOCK]]
   rmem.follow @nodes, %block
   // CHECK: rmem.done @nodes, %[[BLOCK]], %arg0 of %arg0 stride -8

@@ -21,7 +21,7 @@ inline constexpr llvm::StringLiteral atMultiple = "rmem.at";
 inline constexpr llvm::StringLiteral borrowsOfCall = "rmem.borrows";
 inline constexpr llvm::StringLiteral returnsInto = "rmem.returns";
 /// Bits of what it is.
-inline constexpr int32_t borrowsText = 1, borrowsToWrite = 2;
+inline constexpr int32_t borrowsText = 1, borrowsToWrite = 2, borrowsCopy = 4;
 
 /// What the names of a program's sections begin with, so that they are no names of anything else.
 inline constexpr llvm::StringLiteral symbolPrefix = "rmem.section.";

@@ -23,6 +23,8 @@ struct Borrow {
   /// Whether it ends with a zero byte.
   bool isText = false;
   bool isWritten = false;
+  /// Whether pointers to what is lent come to functions of the program, which take those into a line for others.
+  bool isCopied = false;
 };
 
 /// What a call of the C library does with memory that its arguments lead to.

@@ -98,6 +98,8 @@ LogicalResult SelectOp::verifySymbolUses(SymbolTableCollection &tables) {
 LogicalResult BorrowOp::verify() {
   if (!getSize() && !getText())
     return emitOpError("has no end");
+  if (getText() && getCopied())
+    return emitOpError("is copied, and its length is not known");
   return success();
 }
 

@@ -98,16 +98,17 @@ def Rmem_BorrowOp : Rmem_InSection<"borrow"> {
   let summary = "Local memory in place of what a pointer leads to, for the time of a call";
   let description = [{
     `size` bytes, or `text`: all up to a zero byte, but no more than `size` if that is given. They are in their line, which
-    is pinned, or are copied. What is not remote is what it is.
+    is pinned, or are copied; always `copied` is what functions of the program come to. What is not remote is what it is.
 
     ```mlir
     %here = rmem.borrow @names %name text
     rmem.give_back @names %name, %here
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, Optional<I64>:$size, UnitAttr:$text);
+  let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$pointer, Optional<I64>:$size, UnitAttr:$text,
+                       UnitAttr:$copied);
   let results = (outs Farside_Pointer:$here);
-  let assemblyFormat = "$section $pointer (`size` $size^)? (`text` $text^)? attr-dict";
+  let assemblyFormat = "$section $pointer (`size` $size^)? (`text` $text^)? (`copied` $copied^)? attr-dict";
   let hasVerifier = 1;
 }
 
