@@ -37,7 +37,9 @@ impl Node {
                 records.iter_mut().for_each(|record| record.check = self.check);
             }
             Kind::Hello => {
-                records = vec![Vitals { total: 1 << 40, free: 1 << 39, lease_ms: 1 << 20 }.record()]
+                records = vec![
+                    Vitals { total: 1 << 40, free: 1 << 39, can: 0, lease_ms: 1 << 20 }.record(),
+                ]
             }
             _ => records.clear(),
         }

@@ -1,5 +1,6 @@
 //! The far store: the client side of one or more memory nodes.
 
+mod block_checks;
 mod embedded;
 pub mod file;
 mod keeper;

@@ -73,12 +73,6 @@ fn span_of(parts: &[Part]) -> Range<usize> {
     from as usize..end as usize
 }
 
-/// Where a part is in its page.
-fn within(part: &Part) -> Range<usize> {
-    let start = place_of(part).1 as usize;
-    start..start + part.len as usize
-}
-
 impl PartStore for Embedded {
     fn begin_read_parts(&self, parts: &[Part]) -> Result<Ticket, FarError> {
         self.check()?;
@@ -107,7 +101,7 @@ impl PartStore for Embedded {
         }
     }
 
-    fn write_parts(&self, parts: &[Part], from: &[u8]) -> Result<(), FarError> {
+    fn write_parts(&self, parts: &[Part], from: &[u8], _line: usize) -> Result<(), FarError> {
         self.check()?;
         by_page(parts, |page, parts| self.write_in_page(page, parts, from))?;
         self.link.send(parts.iter().map(|part| part.len as usize).sum());
@@ -220,7 +214,7 @@ impl Embedded {
             memory::read_at(self.data.as_fd(), at, &mut bytes[span], NODE)?;
         }
         for part in parts {
-            into[part.range()].copy_from_slice(&bytes[within(part)]);
+            into[part.range()].copy_from_slice(&bytes[part.within()]);
         }
         Ok(())
     }
@@ -251,7 +245,7 @@ impl Embedded {
         let at = block.offset() + span.start as u64;
         memory::read_at(self.data.as_fd(), at, &mut bytes[span.clone()], NODE)?;
         for part in parts {
-            bytes[within(part)].copy_from_slice(&from[part.range()]);
+            bytes[part.within()].copy_from_slice(&from[part.range()]);
         }
         self.write_bytes(at, &bytes[span])
     }

@@ -1,4 +1,4 @@
-//! What this side knows of each stored page: its version, its checksum, and which nodes have it.
+//! What this side knows of each stored page: its version, its checksum or those of its blocks, and which nodes have it.
 //!
 //! The table lies in memory that forked processes share, as they share the slots.
 
@@ -9,6 +9,7 @@ use farside_os::memory::{self, PAGE};
 use farside_wire::pool::MAX_UNITS;
 
 use crate::FarError;
+use crate::block_checks::{BlockChecks, Grain};
 use crate::slots::RAW_UNITS;
 
 /// Most nodes of a run.
@@ -24,6 +25,7 @@ const BYTES: usize = PAGE + SLOTS as usize * size_of::<Entry>();
 struct Entry {
     /// Version and nodes of the page.
     seal: AtomicU64,
+    /// By what the page is recognised; if its blocks are, how long these are in the second one.
     check: [AtomicU64; 2],
 }
 
@@ -66,11 +68,13 @@ impl Seal {
 pub struct Seals {
     shared: &'static Shared,
     entries: &'static [Entry],
+    blocks: Option<BlockChecks>,
 }
 
 impl Seals {
-    /// An empty one.
-    pub fn new() -> Result<Self, FarError> {
+    /// An empty one; if pages are recognised `by_blocks`, with room for their checksums. Without that, second halves of
+    /// what pages are recognised by may be any number.
+    pub fn new(by_blocks: bool) -> Result<Self, FarError> {
         let file = memory::anonymous_file(c"farside-seals", BYTES as u64)?;
         let at = memory::map_shared(file.as_fd(), BYTES, "the table of versions")?;
         // SAFETY: the mapping is as long as the two parts together, lives as long as the process, and atomics are valid
@@ -81,7 +85,8 @@ impl Seals {
                 std::slice::from_raw_parts((at + PAGE) as *const Entry, SLOTS as usize),
             )
         };
-        Ok(Self { shared, entries })
+        let blocks = by_blocks.then(BlockChecks::default);
+        Ok(Self { shared, entries, blocks })
     }
 
     /// Versions that nothing has had, as many as asked for; returns the first.
@@ -110,6 +115,37 @@ impl Seals {
         let entry = &self.entries[slot as usize];
         entry.check[0].store(check as u64, Ordering::Release);
         entry.check[1].store((check >> 64) as u64, Ordering::Release);
+        entry.seal.store(seal.pack(), Ordering::Release);
+        self.shared.high.fetch_max(slot + 1, Ordering::Relaxed);
+    }
+
+    /// The checksums of blocks, if pages can be recognised by these.
+    pub fn block_checks(&self) -> Option<&BlockChecks> {
+        self.blocks.as_ref()
+    }
+
+    /// How long the blocks are by which the content of `slot` is recognised, and their checksums; `None` if the whole page
+    /// is.
+    pub fn blocks(&self, slot: u64) -> Option<(Grain, &BlockChecks)> {
+        let blocks = self.blocks.as_ref()?;
+        let packed = self.entries[slot as usize].check[1].load(Ordering::Acquire);
+        Grain::unpack(packed).map(|grain| (grain, blocks))
+    }
+
+    /// As [`set`](Self::set) for a page that is recognised by blocks, of which `parts` were stored with their places in it:
+    /// all of it, if it was not recognised by such blocks before. The table
+    /// of these has been [prepared](BlockChecks::prepare).
+    pub fn set_blocks<'a>(
+        &self,
+        slot: u64,
+        seal: Seal,
+        grain: Grain,
+        parts: impl Iterator<Item = (usize, &'a [u8])>,
+    ) {
+        let Some(blocks) = &self.blocks else { return };
+        let entry = &self.entries[slot as usize];
+        parts.for_each(|(at, bytes)| blocks.set(slot, grain, at..at + bytes.len(), bytes));
+        entry.check[1].store(grain.pack(), Ordering::Release);
         entry.seal.store(seal.pack(), Ordering::Release);
         self.shared.high.fetch_max(slot + 1, Ordering::Relaxed);
     }
@@ -159,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_node_is_noted_only_for_the_version_it_has() {
-        let seals = Seals::new().unwrap();
+        let seals = Seals::new(false).unwrap();
         let version = seals.take_versions(2);
         assert_eq!((version, seals.next_version()), (1, 3));
         seals.set(7, Seal { version, nodes: 0b10 }, 99);
@@ -172,8 +208,27 @@ mod tests {
     }
 
     #[test]
+    fn a_page_is_recognised_as_a_whole_or_by_blocks() {
+        let seals = Seals::new(true).unwrap();
+        let (seal, grain) = (Seal { version: 1, nodes: 1 }, Grain::within(128));
+        seals.block_checks().unwrap().prepare(grain).unwrap();
+        seals.set(7, seal, 99);
+        assert!(seals.blocks(7).is_none());
+        seals.set_blocks(7, seal, grain, [(0, &[1; PAGE][..])].into_iter());
+        seals.set_blocks(7, Seal { version: 2, ..seal }, grain, [(256, &[2; 128][..])].into_iter());
+        let (known, checks) = seals.blocks(7).unwrap();
+        let mut page = [1; PAGE];
+        page[256..384].fill(2);
+        assert_eq!((known, seals.get(7).version), (grain, 2));
+        assert!(checks.are_right(7, grain, 0..PAGE, &page));
+        seals.set(7, seal, 99);
+        assert!(seals.blocks(7).is_none());
+        assert_eq!(seals.check(7), 99);
+    }
+
+    #[test]
     fn what_a_node_lost_is_nowhere_or_elsewhere() {
-        let seals = Seals::new().unwrap();
+        let seals = Seals::new(false).unwrap();
         seals.change_epoch(1, 0, 5);
         for slot in 0..100 {
             seals.set(slot, Seal { version: slot + 1, nodes: 0b11 }, slot.into());

@@ -173,6 +173,17 @@ impl Part {
         })
     }
 
+    /// The page that holds its first byte.
+    pub fn page(&self) -> u64 {
+        self.start / farside_os::memory::PAGE as u64
+    }
+
+    /// Where it is in its page, of a part of one page.
+    pub fn within(&self) -> std::ops::Range<usize> {
+        let start = (self.start % farside_os::memory::PAGE as u64) as usize;
+        start..start + self.len as usize
+    }
+
     /// Where its bytes are in the buffer of the call.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.place as usize..self.place as usize + self.len as usize
@@ -181,9 +192,17 @@ impl Part {
 
 /// Keeps pages, of which parts can be moved alone.
 ///
-/// Pages are those of the [`FarStore`]. The caller sees to it that no two calls concern the same bytes at the same time,
-/// and that calls of the other trait do not concern these pages meanwhile.
+/// Pages are those of the [`FarStore`]. The caller sees to it that no two calls concern the same bytes at the same time, or
+/// bytes in the same [grain](Self::grain), and that calls of the other trait do not concern these pages meanwhile.
 pub trait PartStore {
+    /// Bytes of what is moved and checked at once, of data that is cached in lines of `line` bytes: 1, or a power of two
+    /// that divides lines and pages. Parts that begin and end at multiples of it are moved as they are. Others may be
+    /// far slower.
+    fn grain(&self, line: usize) -> usize {
+        let _ = line;
+        1
+    }
+
     /// Asks for parts, all of them in one request: the node gathers them.
     fn begin_read_parts(&self, parts: &[Part]) -> Result<Ticket, FarError>;
 
@@ -200,8 +219,9 @@ pub trait PartStore {
         let _ = parts;
     }
 
-    /// Stores parts, which are in `from`. The rest of a page that was not stored before is zeros.
-    fn write_parts(&self, parts: &[Part], from: &[u8]) -> Result<(), FarError>;
+    /// Stores parts, which are in `from`, of data that is cached in lines of `line` bytes. The rest of a page that was not
+    /// stored before is zeros. After an error, what the parts held is not known before they are stored again.
+    fn write_parts(&self, parts: &[Part], from: &[u8], line: usize) -> Result<(), FarError>;
 }
 
 /// What has been seen of nodes that do not do what they should.

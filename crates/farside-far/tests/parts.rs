@@ -28,7 +28,7 @@ fn parts_are_gathered_and_scattered() {
     {
         let parts = fields(record, start, len, from);
         let written: Vec<u8> = (0..PAGES * PAGE).map(|at| (at * 7 + round) as u8).collect();
-        by_part.write_parts(&parts, &written).unwrap();
+        by_part.write_parts(&parts, &written, 128).unwrap();
         parts.iter().for_each(|part| model[part.range()].copy_from_slice(&written[part.range()]));
         let whole = [Part { start: PAGE as u64, len: (PAGES * PAGE) as u32, place: 0 }];
         for parts in [&whole[..], &parts] {

@@ -23,6 +23,10 @@ pub struct Counters {
     pub refused_connections: AtomicU64,
     /// Clients whose pages were forgotten because they were gone for too long.
     pub leases_ended: AtomicU64,
+    /// Parts of pages sent.
+    pub parts_read: AtomicU64,
+    /// Parts of pages taken.
+    pub parts_written: AtomicU64,
 }
 
 impl Counters {

@@ -22,9 +22,23 @@ impl Node {
             &counters.bad_messages,
             &counters.refused_connections,
             &counters.leases_ended,
+            &counters.parts_read,
+            &counters.parts_written,
         ]
         .map(|counter| counter.load(Ordering::Relaxed));
-        let [read, written, requests, missed, refused, damaged, bad, turned_away, leases] = counts;
+        let [
+            read,
+            written,
+            requests,
+            missed,
+            refused,
+            damaged,
+            bad,
+            turned_away,
+            leases,
+            parts_read,
+            parts_written,
+        ] = counts;
         [
             vitals.total,
             vitals.free,
@@ -40,6 +54,8 @@ impl Node {
             bad,
             turned_away,
             leases,
+            parts_read,
+            parts_written,
         ]
     }
 }

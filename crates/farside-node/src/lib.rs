@@ -9,5 +9,6 @@ pub mod metrics;
 mod mover;
 pub mod network;
 mod offload;
+mod part_requests;
 mod pool;
 mod session;

@@ -11,7 +11,7 @@ use farside_os::Result;
 use farside_os::memory::PAGE;
 use farside_os::random;
 use farside_os::thread::now_ns;
-use farside_wire::frame::{Code, Vitals};
+use farside_wire::frame::{Code, PARTS, Vitals};
 use farside_wire::transport::ucx::UcxListening;
 use farside_wire::transport::{Patience, Protection, Stream, Tcp, TcpListening, Tls};
 
@@ -121,6 +121,7 @@ impl Node {
         Vitals {
             total: self.frames.count() * page,
             free: (self.frames.count() - self.frames.used()) * page,
+            can: PARTS,
             lease_ms: self.options.lease.as_millis() as u32,
         }
     }

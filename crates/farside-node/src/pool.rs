@@ -4,7 +4,8 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use farside_wire::frame::Code;
+use farside_wire::frame::{Code, page_check};
+use farside_wire::page_part::PagePart;
 use rustc_hash::FxHashMap;
 
 use crate::frames::{Blank, Frames, Pinned};
@@ -44,6 +45,20 @@ impl Pool {
         let pinned = frames.pin(*index.get(&slot).ok_or(Code::Missing)?);
         drop(index);
         if pinned.version() == version { Ok(pinned) } else { Err(Code::OtherVersion) }
+    }
+
+    /// The page of a slot, of that version or a younger one, for parts of it to be sent.
+    ///
+    /// # Errors
+    /// If there is none, or an older one.
+    pub fn read_since<'a>(
+        &self,
+        frames: &'a Frames,
+        slot: u64,
+        version: u64,
+    ) -> Result<Pinned<'a>, Code> {
+        let pinned = self.pin(frames, slot).ok_or(Code::Missing)?;
+        if pinned.version() >= version { Ok(pinned) } else { Err(Code::OtherVersion) }
     }
 
     /// The page of a slot, of whatever version.
@@ -107,6 +122,46 @@ impl Pool {
         Ok(())
     }
 
+    /// Stores parts of one page that is kept as `before` or a younger version, and is that `version` then.
+    ///
+    /// # Errors
+    /// If the page is not kept, or lacks something that was stored before, or is younger: a message may come late. Also
+    /// if the page is being sent, and there is no frame for another one. What the slot held is kept then.
+    pub fn write_parts(
+        &self,
+        frames: &Frames,
+        (version, before): (u64, u64),
+        parts: &[(PagePart, &[u8])],
+    ) -> Result<(), Code> {
+        let Some((first, _)) = parts.first() else { return Ok(()) };
+        let mut index = self.lock();
+        let entry = index.get_mut(&first.slot).ok_or(Code::Missing)?;
+        let old = *entry;
+        let current = frames.version(old);
+        if current > version || current < before {
+            return Err(Code::OtherVersion);
+        }
+        // With the index locked, nobody begins to send it.
+        let mut blank = match frames.reuse(old) {
+            Some(blank) => blank,
+            None => {
+                let mut blank = frames.take().ok_or(Code::Full)?;
+                blank.bytes().copy_from_slice(frames.pin(old).bytes());
+                blank
+            }
+        };
+        for (part, bytes) in parts {
+            blank.bytes()[part.range()].copy_from_slice(bytes);
+        }
+        let check = page_check(blank.bytes());
+        let new = blank.fill(version, check);
+        *entry = new;
+        if new != old {
+            frames.discard(old);
+        }
+        Ok(())
+    }
+
     /// Forgets pages older than `version` in some slots.
     pub fn free(&self, frames: &Frames, slots: Range<u64>, version: u64) {
         let mut index = self.lock();
@@ -162,6 +217,49 @@ mod tests {
         assert!(pool.read(&frames, 3, 10).is_ok());
         pool.free(&frames, 3..4, 11);
         assert_eq!(frames.used(), 0);
+    }
+
+    #[test]
+    fn parts_are_stored_in_what_holds_all_before_them_and_nowhere_else() {
+        let frames = Frames::new(8 * PAGE as u64, false).unwrap();
+        let pool = Pool::new(1);
+        let parts = |first: u32, byte: &'static [u8; 64]| {
+            [(PagePart { slot: 3, first, count: 1 }, &byte[..])]
+        };
+        let (one, two) = (parts(1, &[1; 64]), parts(2, &[2; 64]));
+        assert_eq!(pool.write_parts(&frames, (11, 10), &one), Err(Code::Missing));
+        put(&pool, &frames, 3, 10);
+        assert_eq!(pool.write_parts(&frames, (13, 11), &one), Err(Code::OtherVersion));
+        assert_eq!(pool.write_parts(&frames, (12, 10), &one), Ok(()));
+        // It is sent again, and what was sent before it comes late.
+        assert_eq!(pool.write_parts(&frames, (12, 10), &one), Ok(()));
+        assert_eq!(pool.write_parts(&frames, (11, 10), &two), Err(Code::OtherVersion));
+        assert_eq!(pool.read_since(&frames, 3, 13).err(), Some(Code::OtherVersion));
+        // What is being sent stays what it is.
+        let pinned = pool.read_since(&frames, 3, 10).unwrap();
+        assert_eq!(pool.write_parts(&frames, (13, 12), &two), Ok(()));
+        let mut expected = [10; PAGE];
+        expected[64..128].fill(1);
+        assert_eq!((pinned.bytes(), pinned.version()), (&expected[..], 12));
+        drop(pinned);
+        expected[128..192].fill(2);
+        let page = pool.read(&frames, 3, 13).unwrap();
+        assert_eq!((page.bytes(), page.check()), (&expected[..], page_check(&expected)));
+        drop(page);
+        assert_eq!(frames.used(), 1);
+    }
+
+    #[test]
+    fn a_full_node_takes_parts_of_what_it_has() {
+        let frames = Frames::new(PAGE as u64, false).unwrap();
+        let pool = Pool::new(1);
+        put(&pool, &frames, 3, 10);
+        let part = [(PagePart { slot: 3, first: 63, count: 1 }, &[7; 64][..])];
+        let pinned = pool.pin(&frames, 3).unwrap();
+        assert_eq!(pool.write_parts(&frames, (11, 10), &part), Err(Code::Full));
+        drop(pinned);
+        assert_eq!(pool.write_parts(&frames, (11, 10), &part), Ok(()));
+        assert_eq!(pool.read(&frames, 3, 11).unwrap().bytes()[4032..], [7; 64]);
     }
 
     #[test]

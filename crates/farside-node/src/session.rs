@@ -8,6 +8,7 @@ use farside_wire::figures;
 use farside_wire::frame::{
     Code, DRAINING, HEADER, Header, Kind, MOST, MOST_HEAD, RECORD, Record, of_hello, page_check,
 };
+use farside_wire::page_part::PagePart;
 use farside_wire::transport::{Buffered, Patience, Stream, send_all};
 use smallvec::SmallVec;
 
@@ -21,19 +22,19 @@ use crate::pool::Pool;
 pub(crate) const HELLO_NS: u64 = 5_000_000_000;
 
 /// How long the rest of a message, or room for a reply, may take to come.
-const REST: Patience = Patience::of(0, 30_000_000_000);
+pub(crate) const REST: Patience = Patience::of(0, 30_000_000_000);
 
 /// A connection.
 pub struct Session {
-    node: Arc<Node>,
-    stream: Box<dyn Stream>,
-    arrived: Buffered,
-    seat: Option<Seat>,
+    pub(crate) node: Arc<Node>,
+    pub(crate) stream: Box<dyn Stream>,
+    pub(crate) arrived: Buffered,
+    pub(crate) seat: Option<Seat>,
     /// Header and records of a request, or of a reply.
-    head: Box<[u8; MOST_HEAD]>,
-    records: Vec<Record>,
-    /// Pages of a request for which there are no frames.
-    scratch: Vec<u8>,
+    pub(crate) head: Box<[u8; MOST_HEAD]>,
+    pub(crate) records: Vec<Record>,
+    /// Pages of a request for which there are no frames, or parts of pages.
+    pub(crate) scratch: Vec<u8>,
 }
 
 impl Session {
@@ -80,10 +81,12 @@ impl Session {
             (Kind::Hello, None) => self.greet(header),
             (Kind::Hello, Some(_)) | (_, None) => Err(senseless("a request out of turn")),
             (Kind::Write, _) => self.write(header),
+            (Kind::WriteParts, _) => self.write_parts(header),
             (_, Some(seat)) if !is_theirs(seat) => {
                 self.reply(Header { code: Code::OtherEpoch, ..header.reply() }, &[])
             }
             (Kind::Read, _) => self.read(header),
+            (Kind::ReadParts, _) => self.read_parts(header),
             (Kind::Free, _) => self.free(header),
             (Kind::Stats, _) => {
                 let figures = figures::records(self.node.figures());
@@ -112,10 +115,16 @@ impl Session {
         self.arrived.receive_all(&*self.stream, &mut [IoSliceMut::new(rest)], REST)?;
         self.records.clear();
         self.records.extend(header.records(&self.head[..])?);
-        if header.pages != if header.kind == Kind::Write { header.count } else { 0 } {
-            return Err(senseless("pages without records"));
+        let expected = match header.kind {
+            Kind::Write => usize::from(header.count) * PAGE,
+            Kind::WriteParts => self.parts()?.iter().map(PagePart::len).sum(),
+            _ => 0,
+        };
+        if header.content_len() == expected {
+            Ok(header)
+        } else {
+            Err(senseless("pages without records"))
         }
-        Ok(header)
     }
 
     fn greet(&mut self, header: Header) -> io::Result<()> {
@@ -136,7 +145,7 @@ impl Session {
     }
 
     /// Sends a reply without pages.
-    fn reply(&mut self, header: Header, records: &[Record]) -> io::Result<()> {
+    pub(crate) fn reply(&mut self, header: Header, records: &[Record]) -> io::Result<()> {
         let flags = if self.node.is_draining() { DRAINING } else { 0 };
         let len = Header { flags, ..header }.encode(records, &mut self.head[..]);
         let mut parts = [IoSlice::new(&self.head[..len])];
@@ -241,7 +250,7 @@ impl Session {
     }
 }
 
-fn senseless(what: &'static str) -> io::Error {
+pub(crate) fn senseless(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 

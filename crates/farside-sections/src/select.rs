@@ -82,7 +82,8 @@ impl Selection {
 impl Section {
     /// From now on only these fields of the section's records, which lie side by side from the start of each line, come
     /// with a line, and go; an empty list: all of it. What is here is stored and leaves. The program uses no other fields
-    /// until it selects again, and nothing of the section meanwhile. Where the store moves whole pages only, all comes.
+    /// until it selects again, and nothing of the section meanwhile. Where the store moves whole pages only, all comes;
+    /// where it moves blocks, those that hold fields.
     ///
     /// # Errors
     /// If lines are pinned, or the store fails; in the result, if the fields make no sense.

@@ -47,6 +47,36 @@ pub fn takes_turns(store: &dyn FarStore, geometry: &Geometry) -> bool {
     store.parts().is_none() && geometry.line() < PAGE
 }
 
+/// Bytes of what a store moves at once of lines, each of which is a multiple of it.
+fn grain(store: &dyn FarStore, geometry: &Geometry) -> usize {
+    store.parts().map_or(PAGE, |by_part| by_part.grain(geometry.line()))
+}
+
+/// Makes of parts of a line, which are in order, those that hold them and begin and end at multiples of `grain`.
+fn in_grains(parts: SmallVec<[Part; 1]>, grain: usize) -> SmallVec<[Part; 1]> {
+    if grain == 1 {
+        return parts;
+    }
+    let mut wider: SmallVec<[Part; 1]> = SmallVec::new();
+    for part in parts {
+        let before = part.place as usize % grain;
+        let (mut from, end) =
+            (part.range().start - before, part.range().end.next_multiple_of(grain));
+        let mut start = part.start - before as u64;
+        // What holds the end of the last one begins no other.
+        if let Some(last) = wider.last()
+            && last.range().end > from
+        {
+            let known = last.range().end - from;
+            (from, start) = (from + known, start + known as u64);
+        }
+        if from < end {
+            push(&mut wider, start, from, end - from);
+        }
+    }
+    wider
+}
+
 /// What of a line is to be read.
 pub fn reading(
     store: &dyn FarStore,
@@ -68,7 +98,7 @@ pub fn reading(
     match selection.filter(|_| store.parts().is_some()) {
         None => Reading { parts, tickets: SmallVec::new(), whole },
         Some(selection) => {
-            let parts = selection.among(&parts);
+            let parts = in_grains(selection.among(&parts), grain(store, geometry));
             Reading { parts, tickets: SmallVec::new(), whole: false }
         }
     }
@@ -83,26 +113,23 @@ pub fn writing(
     (line, blocks): (u32, u64),
 ) -> Writing {
     let start = u64::from(line) << geometry.shift;
-    let alone = store.parts().is_some();
+    let (alone, grain) = (store.parts().is_some(), grain(store, geometry));
     let block = 1usize << geometry.block_shift;
     let mut parts = SmallVec::new();
     for place in (0..geometry.line()).step_by(block) {
         if blocks >> (place / block) & 1 == 0 {
             continue;
         }
-        let (mut from, mut end) = (place, place + block);
-        if !alone {
-            // Pages go as a whole, and no line is a part of one that has blocks of which some were written.
-            from = from / PAGE * PAGE;
-            end = end.next_multiple_of(PAGE).min(geometry.line());
-            if parts.last().is_some_and(|last: &Part| last.range().end >= end) {
-                continue;
-            }
+        // No line that is shorter than what goes at once has blocks.
+        let from = place / grain * grain;
+        let end = (place + block).next_multiple_of(grain).min(geometry.line());
+        if parts.last().is_some_and(|last: &Part| last.range().end >= end) {
+            continue;
         }
         push(&mut parts, space.far(start + from as u64), from, end - from);
     }
     let parts = match selection.filter(|_| alone) {
-        Some(selection) => selection.among(&parts),
+        Some(selection) => in_grains(selection.among(&parts), grain),
         None => parts,
     };
     Writing { parts, stored: space.is_stored(start) }
@@ -162,7 +189,7 @@ impl Writing {
         from: &[u8],
     ) -> Result<u64, FarError> {
         if let Some(by_part) = store.parts() {
-            by_part.write_parts(&self.parts, from)?;
+            by_part.write_parts(&self.parts, from, geometry.line())?;
             return Ok(bytes(&self.parts));
         }
         if !takes_turns(store, geometry) {
@@ -194,4 +221,20 @@ fn pages_of(part: &Part) -> (u64, u32) {
 fn page_around(part: &Part) -> (u64, std::ops::Range<usize>) {
     let place = (part.start % PAGE as u64) as usize;
     (part.start / PAGE as u64, place..place + part.len as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_grow_to_what_is_moved_at_once() {
+        let part = |place: u32, len: u32| Part { start: 8192 + u64::from(place), len, place };
+        let wider = |parts: &[Part]| in_grains(parts.iter().copied().collect(), 128).to_vec();
+        assert_eq!(wider(&[part(0, 8), part(32, 8), part(120, 16)]), [part(0, 256)]);
+        assert_eq!(wider(&[part(130, 1), part(640, 128)]), [part(128, 128), part(640, 128)]);
+        // Places in the line may follow one another where those in the store do not.
+        let apart = [part(0, 128), Part { start: 0, len: 8, place: 128 }];
+        assert_eq!(wider(&apart), [part(0, 128), Part { start: 0, len: 128, place: 128 }]);
+    }
 }

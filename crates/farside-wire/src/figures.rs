@@ -32,7 +32,7 @@ const fn count(name: &'static str, help: &'static str) -> Figure {
 }
 
 /// Numbers of a node.
-pub const COUNT: usize = 14;
+pub const COUNT: usize = 16;
 
 /// All of them. In a message each goes by its place here, which it keeps for good.
 pub const FIGURES: [Figure; COUNT] = [
@@ -50,6 +50,8 @@ pub const FIGURES: [Figure; COUNT] = [
     count("bad_messages", "Connections ended because of what came over them"),
     count("refused_connections", "Connections that were one too many, or not let in"),
     count("leases_ended", "Clients whose pages were forgotten because they were gone for too long"),
+    count("parts_read", "Parts of pages sent"),
+    count("parts_written", "Parts of pages taken"),
 ];
 
 /// The records that say these values.

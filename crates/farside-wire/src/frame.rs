@@ -2,7 +2,8 @@
 //!
 //! A client founds a *pool* on a node, or joins one that it or a process it forked from has founded there, and keeps
 //! pages in it by the numbers of their *slots*. A message is a header of [`HEADER`] bytes, then `count` records of
-//! [`RECORD`] bytes, then `pages` pages of 4 KiB; all numbers are little-endian:
+//! [`RECORD`] bytes, then `pages` pages of 4 KiB, or as many blocks of 64 bytes where [parts](crate::page_part) of pages are
+//! moved; all numbers are little-endian:
 //!
 //! | bytes | header | bytes | record |
 //! |---|---|---|---|
@@ -18,13 +19,14 @@
 //!
 //! | request | its records | its pages | reply: records | pages |
 //! |---|---|---|---|---|
-//! | Hello | one: low and high half of the pool's name, 0, lease in ms | | one: bytes the node has in all, and free, 0, lease | |
+//! | Hello | one: low and high half of the pool's name, 0, lease in ms | | one: bytes the node has in all, and free, what it [can do](PARTS), lease | |
 //! | Read | slot and version wanted | | one for each, in order | of those whose code is `Done` |
 //! | Write | slot, version, CRC32C, 0 | one for each | none, or one for each if some were not stored | |
 //! | Free | first slot, version that younger pages are kept from, and in place of the CRC32C the number of slots | | | |
 //! | Ping | | | as of Hello | |
 //! | Stats | | | one for each [figure](crate::figures): its number in place of the slot, its value in place of the version | |
-//!
+//! | ReadParts | [a part](crate::page_part) each | | one for each, in order | blocks of those whose code is `Done` |
+//! | WriteParts | [a part](crate::page_part) each | blocks of each | none, or one for each if some were not stored | |
 //! | Offload | | | none; from then on the connection carries [requests to run functions](crate::offload), in which content lies at its slot, times 4 KiB | |
 //!
 //! The node names the epoch in its reply to Hello: it is another one for each pool it founds, so that a client knows by
@@ -71,7 +73,17 @@ pub enum Kind {
     Stats = 6,
     /// Run functions: from the reply on, if it is `Done`, the connection carries [other messages](crate::offload).
     Offload = 7,
+    /// Send parts of pages.
+    ReadParts = 8,
+    /// Store parts of pages that are kept.
+    WriteParts = 9,
 }
+
+/// Bytes of a block, in which parts of pages are counted.
+pub const BLOCK: usize = 64;
+
+/// Bytes of a page.
+const PAGE: usize = 4096;
 
 /// What became of a request or of one of its pages.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -96,6 +108,9 @@ pub enum Code {
     Senseless = 7,
 }
 
+/// A bit of what a node can do: it moves parts of pages.
+pub const PARTS: u32 = 1;
+
 /// A bit of the header's flags: the node is about to end, and takes nothing new.
 pub const DRAINING: u8 = 1;
 
@@ -114,7 +129,7 @@ pub struct Header {
     pub epoch: u64,
     /// Number of records, at most [`MOST`].
     pub count: u16,
-    /// Number of pages, at most [`MOST`].
+    /// Number of pages, at most [`MOST`], or of blocks, at most as many as they have.
     pub pages: u16,
 }
 
@@ -151,7 +166,7 @@ pub enum BadFrame {
         value: u16,
     },
     /// Too many records or pages.
-    #[error("{0} records and {1} pages in a message, of which there are at most {MOST} each")]
+    #[error("{0} records and {1} pages or blocks in a message, which are more than there can be")]
     TooLong(u16, u16),
     /// Changed on its way.
     #[error("a message was damaged on its way")]
@@ -186,8 +201,15 @@ impl Kind {
             5 => Self::Ping,
             6 => Self::Stats,
             7 => Self::Offload,
+            8 => Self::ReadParts,
+            9 => Self::WriteParts,
             _ => return None,
         })
+    }
+
+    /// Bytes of what the header counts as a page.
+    pub fn unit(self) -> usize {
+        if matches!(self, Self::ReadParts | Self::WriteParts) { BLOCK } else { PAGE }
     }
 }
 
@@ -247,6 +269,11 @@ impl Header {
         usize::from(self.count) * RECORD
     }
 
+    /// Bytes of the pages or blocks behind the records.
+    pub fn content_len(&self) -> usize {
+        usize::from(self.pages) * self.kind.unit()
+    }
+
     /// Writes header and records to the front of `into`, which holds at least [`MOST_HEAD`] bytes; returns how many
     /// bytes they are. The number of records is set.
     ///
@@ -293,7 +320,7 @@ impl Header {
         let code = half(bytes, 6);
         let code = Code::decode(code).ok_or_else(|| unknown("code", code))?;
         let (count, pages) = (half(bytes, 24), half(bytes, 26));
-        if usize::from(count) > MOST || usize::from(pages) > MOST {
+        if usize::from(count) > MOST || usize::from(pages) * kind.unit() > MOST * PAGE {
             return Err(BadFrame::TooLong(count, pages));
         }
         Ok(Self { kind, flags, code, id: long(bytes, 8), epoch: long(bytes, 16), count, pages })
@@ -333,6 +360,8 @@ pub struct Vitals {
     pub total: u64,
     /// Of these, bytes that are free.
     pub free: u64,
+    /// By bits, what it can do beside what all nodes can: [`PARTS`].
+    pub can: u32,
     /// How long it keeps the pages of a client that is gone, in milliseconds.
     pub lease_ms: u32,
 }
@@ -340,12 +369,13 @@ pub struct Vitals {
 impl Vitals {
     /// The record that says this.
     pub fn record(self) -> Record {
-        Record { slot: self.total, version: self.free, check: 0, code: self.lease_ms }
+        Record { slot: self.total, version: self.free, check: self.can, code: self.lease_ms }
     }
 
     /// What a record says.
     pub fn of(record: Record) -> Self {
-        Self { total: record.slot, free: record.version, lease_ms: record.code }
+        let Record { slot: total, version: free, check: can, code: lease_ms } = record;
+        Self { total, free, can, lease_ms }
     }
 }
 
@@ -371,12 +401,13 @@ mod tests {
     }
 
     fn message() -> impl Strategy<Value = (Header, Vec<Record>)> {
-        let header = (1u8..7, 0u8..2, 0u16..8, any::<u64>(), any::<u64>(), 0..=MOST as u16);
+        let header = (1u8..10, 0u8..2, 0u16..8, any::<u64>(), any::<u64>(), 0..=MOST as u16);
         (header, prop::collection::vec(record(), 0..=MOST)).prop_map(|(header, records)| {
             let (kind, flags, code, id, epoch, pages) = header;
             let kind = Kind::decode(kind).unwrap();
             let code = Code::decode(code).unwrap();
             let count = records.len() as u16;
+            let pages = pages * (PAGE / kind.unit()) as u16;
             (Header { kind, flags, code, id, epoch, count, pages }, records)
         })
     }
@@ -424,10 +455,23 @@ mod tests {
         };
         assert_eq!(wrong(0, b'X'), Err(BadFrame::Magic));
         assert_eq!(wrong(3, 9), Err(BadFrame::Version(9)));
-        assert_eq!(wrong(4, 9), Err(BadFrame::Unknown { what: "kind", value: 9 }));
+        assert_eq!(wrong(4, 99), Err(BadFrame::Unknown { what: "kind", value: 99 }));
         assert_eq!(wrong(5, 4), Err(BadFrame::Unknown { what: "flag", value: 4 }));
         assert_eq!(wrong(7, 1), Err(BadFrame::Unknown { what: "code", value: 256 }));
         assert_eq!(wrong(24, 65), Err(BadFrame::TooLong(65, 0)));
+        assert_eq!(wrong(26, 65), Err(BadFrame::TooLong(0, 65)));
         assert_eq!(wrong(8, 9), Err(BadFrame::Damaged));
+    }
+
+    #[test]
+    fn blocks_are_no_more_than_pages_would_be() {
+        let mut bytes = [0; MOST_HEAD];
+        let mut len = |pages| {
+            let header = Header { pages, ..Header::request(Kind::WriteParts, 1, 2) };
+            header.encode(&[], &mut bytes);
+            read(&bytes).map(|(header, _)| header.content_len())
+        };
+        assert_eq!(len(4096), Ok(MOST * PAGE));
+        assert_eq!(len(4097), Err(BadFrame::TooLong(0, 4097)));
     }
 }

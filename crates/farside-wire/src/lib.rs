@@ -7,6 +7,7 @@ pub mod frame;
 pub mod hint_board;
 pub mod offload;
 pub mod orders;
+pub mod page_part;
 pub mod pool;
 pub mod queue;
 pub mod recording;

@@ -83,7 +83,7 @@ impl File {
         Ok(Self {
             keeper,
             slots,
-            seals: Seals::new()?,
+            seals: Seals::new(false)?,
             sealing: Sealing::new(url.seal)?,
             disk: Disk::new(file, depth),
             readings: Readings::new(url.depth),

@@ -160,7 +160,7 @@ impl Redis {
         let redis = Self {
             keeper,
             slots,
-            seals: Seals::new()?,
+            seals: Seals::new(false)?,
             sealing: Sealing::new(cluster.seal)?,
             extents: Extents::new()?,
             names: Names::new(name),

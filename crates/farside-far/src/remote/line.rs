@@ -57,12 +57,30 @@ pub struct Reply {
     pub failed: u64,
     /// What became of the first of these.
     pub failure: Code,
+    /// What became of each of them.
+    failures: Vec<Code>,
     /// What the node said of itself, if the reply has one record.
     pub vitals: Option<Vitals>,
     /// What the node counts, if it was asked for that.
     pub figures: Vec<Record>,
-    /// Pages that were received by another thread, one after the other.
+    /// Pages that were received by another thread, one after the other, or parts of pages.
     parked: Vec<u8>,
+}
+
+impl Reply {
+    /// Parts of pages that came, one after the other.
+    pub fn parts(&self) -> &[u8] {
+        &self.parked
+    }
+
+    /// What became of a page or part, by its place in the request.
+    pub fn outcome(&self, place: usize) -> Code {
+        if self.code != Code::Done || self.failed >> place & 1 == 0 {
+            return self.code;
+        }
+        let before = (self.failed & ((1 << place) - 1)).count_ones();
+        self.failures.get(before as usize).copied().unwrap_or_default()
+    }
 }
 
 #[derive(Default)]
@@ -202,7 +220,7 @@ impl Line {
         }
     }
 
-    /// Sends a request about `records`, with the pages that belong to them.
+    /// Sends a request about `records`, with the pages or the parts of pages that belong to them.
     ///
     /// # Errors
     /// [`Silence::Broken`] or [`Silence::Busy`].
@@ -215,7 +233,9 @@ impl Line {
         let id = CallId(turn * CALLS as u64 + u64::from(place));
         *lock(&self.calls[id.place()]) = Call { id: id.0, state: State::Sent };
         let header = Header::request(kind, id.0, self.epoch());
-        match self.send_message(Header { pages: pages.len() as u16, ..header }, records, pages) {
+        let len: usize = pages.iter().map(|page| page.len()).sum();
+        let header = Header { pages: (len / kind.unit()) as u16, ..header };
+        match self.send_message(header, records, pages) {
             Ok(()) => Ok(id),
             Err(error) => {
                 self.fail(&error);
@@ -373,14 +393,14 @@ impl Line {
             .receive_all(&*self.stream, &mut [IoSliceMut::new(&mut head[HEADER..])], REST)
             .map_err(stalled)?;
         let mut reply = reply_of(&header, head)?;
-        let pages = usize::from(header.pages);
+        let len = header.content_len();
         let is_expected = {
             let call = lock(&self.calls[header.id as usize % CALLS]);
             call.id == header.id && matches!(call.state, State::Sent)
         };
         if !is_expected {
-            for _ in 0..pages {
-                let sink = &mut [IoSliceMut::new(&mut sink[..])];
+            for at in (0..len).step_by(PAGE) {
+                let sink = &mut [IoSliceMut::new(&mut sink[..PAGE.min(len - at)])];
                 arrived.receive_all(&*self.stream, sink, REST).map_err(stalled)?;
             }
             return Ok(());
@@ -391,11 +411,11 @@ impl Line {
                 places.parts(reply.failed).take(room).map(IoSliceMut::new).collect()
             }
             _ => {
-                reply.parked.resize(pages * PAGE, 0);
-                reply.parked.chunks_exact_mut(PAGE).map(IoSliceMut::new).collect()
+                reply.parked.resize(len, 0);
+                reply.parked.chunks_mut(PAGE).map(IoSliceMut::new).collect()
             }
         };
-        if parts.len() != pages {
+        if parts.iter().map(|part| part.len()).sum::<usize>() != len {
             return Err(io::ErrorKind::InvalidData.into());
         }
         arrived.receive_all(&*self.stream, &mut parts, REST).map_err(stalled)?;
@@ -420,6 +440,7 @@ fn reply_of(header: &Header, head: &[u8]) -> io::Result<Reply> {
                 if reply.failed == 0 {
                     reply.failure = record.outcome();
                 }
+                reply.failures.push(record.outcome());
                 reply.failed |= 1 << place;
             }
             _ => {}

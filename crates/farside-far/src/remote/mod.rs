@@ -7,6 +7,9 @@
 mod line;
 mod network;
 mod offload;
+mod part_reading;
+mod part_writing;
+mod parts;
 mod peer;
 mod placement;
 mod reading;
@@ -28,12 +31,12 @@ pub use crate::seals::MOST_NODES;
 use crate::seals::Seals;
 use crate::slots::{RAW_UNITS, Slots};
 use crate::troubles::Troubles;
-use crate::{FarError, FarStore, Health, Offload, Ticket};
+use crate::{FarError, FarStore, Health, Offload, PartStore, Ticket};
 pub use network::{Carrier, Network, NodeAddress, TcpNetwork, UcxNetwork};
 use offload::OffloadLine;
 use peer::Peer;
 pub use peer::{probe, stats};
-use reading::Readings;
+use reading::{PageReadings, Readings};
 
 /// How long things may take.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -93,7 +96,12 @@ pub struct Remote {
     copies: usize,
     timing: Timing,
     pool: u128,
-    readings: Readings,
+    readings: PageReadings,
+    part_readings: part_reading::PartReadings,
+    /// Pages of which parts are being stored.
+    turns: parts::Turns,
+    /// Whether parts of pages can be moved: all nodes that were there at the start know how to.
+    by_parts: bool,
     repair: repair::Progress,
     troubles: Troubles,
     lost: AtomicBool,
@@ -143,10 +151,10 @@ impl Remote {
         let mut name = [0; 16];
         random::fill(&mut name)?;
         let peers = cluster.nodes.iter().zip(0..MOST_NODES);
-        let remote = Self {
+        let mut remote = Self {
             keeper,
             slots,
-            seals: Seals::new()?,
+            seals: Seals::new(!cluster.seal)?,
             sealing: Sealing::new(cluster.seal)?,
             buffers: Mutex::default(),
             peers: peers.map(|(address, index)| Peer::new(address.clone(), index)).collect(),
@@ -154,7 +162,10 @@ impl Remote {
             copies: cluster.copies.clamp(1, cluster.nodes.len().clamp(1, MOST_NODES)),
             timing: cluster.timing,
             pool: u128::from_le_bytes(name),
-            readings: Readings::new(),
+            readings: Readings::new(MOST_NODES),
+            part_readings: Readings::new(1),
+            turns: parts::Turns::default(),
+            by_parts: false,
             repair: repair::Progress::default(),
             troubles: Troubles::default(),
             lost: AtomicBool::new(false),
@@ -162,10 +173,16 @@ impl Remote {
             is_child: AtomicBool::new(false),
         };
         // All are tried, not only up to the first.
-        let reached = remote.peers.iter().filter(|peer| {
+        let connect = |peer: &&Peer| {
             peer.connect(&*remote.network, &remote.timing, remote.pool, &remote.seals).is_ok()
-        });
-        if reached.count() == 0 { Err(FarError::Unreachable) } else { Ok(remote) }
+        };
+        let reached: Vec<&Peer> = remote.peers.iter().filter(connect).collect();
+        if reached.is_empty() {
+            return Err(FarError::Unreachable);
+        }
+        let know_parts = reached.into_iter().all(Peer::knows_parts);
+        remote.by_parts = know_parts && remote.seals.block_checks().is_some();
+        Ok(remote)
     }
 
     fn check(&self) -> Result<(), FarError> {
@@ -213,7 +230,8 @@ impl FarStore for Remote {
     }
 
     fn is_ready(&self, ticket: &Ticket) -> bool {
-        self.is_read(ticket)
+        // Reads of parts are of no number of pages.
+        if ticket.count > 0 { self.is_read(ticket) } else { self.are_parts_read(ticket) }
     }
 
     fn finish_read(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError> {
@@ -226,7 +244,7 @@ impl FarStore for Remote {
 
     fn write_runs(&self, runs: &[(u64, &[u8])]) -> Result<(), FarError> {
         self.check()?;
-        self.store_runs(runs)
+        self.store_runs(runs, None)
     }
 
     fn discard(&self, first: u64, count: u64) -> Result<(), FarError> {
@@ -246,6 +264,10 @@ impl FarStore for Remote {
             self.slots.rename(from + i, to + i);
         }
         Ok(())
+    }
+
+    fn parts(&self) -> Option<&dyn PartStore> {
+        self.by_parts.then_some(self)
     }
 
     fn offload(&self) -> Option<&dyn Offload> {
@@ -274,6 +296,11 @@ impl FarStore for Remote {
     }
 
     fn before_fork(&self) -> Result<(), FarError> {
+        if self.by_parts
+            && let Some(checks) = self.seals.block_checks()
+        {
+            checks.prepare_all()?;
+        }
         self.slots.before_fork()
     }
 
@@ -285,6 +312,7 @@ impl FarStore for Remote {
         self.is_child.store(true, Ordering::Relaxed);
         self.troubles.clear();
         self.repair.clear();
+        self.turns.clear();
         self.keeper.rejoin(link, &self.slots)?;
         for peer in &self.peers {
             peer.leave_to_parent();

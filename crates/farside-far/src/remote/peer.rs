@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use farside_os::random;
 use farside_wire::figures::{self, Figure};
-use farside_wire::frame::{Code, DRAINING, Kind, MOST, Record, Vitals, hello};
+use farside_wire::frame::{Code, DRAINING, Kind, MOST, PARTS, Record, Vitals, hello};
 
 use super::Timing;
 use super::line::{CallId, Line, Reply, Silence};
@@ -46,6 +46,8 @@ pub struct Peer {
     full_until: AtomicU64,
     slow_until: AtomicU64,
     draining: AtomicBool,
+    /// Whether it moves parts of pages.
+    knows_parts: AtomicBool,
     /// Whether it could not be reached again since its connections ended.
     gone: AtomicBool,
 }
@@ -62,6 +64,7 @@ impl Peer {
             full_until: AtomicU64::new(0),
             slow_until: AtomicU64::new(0),
             draining: AtomicBool::new(false),
+            knows_parts: AtomicBool::new(false),
             gone: AtomicBool::new(false),
         }
     }
@@ -100,6 +103,11 @@ impl Peer {
     /// Whether it wants to get rid of its pages.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
+    }
+
+    /// Whether it moves parts of pages, by what it said the last time it was connected to.
+    pub fn knows_parts(&self) -> bool {
+        self.knows_parts.load(Ordering::Relaxed)
     }
 
     /// Tells it that some of its pages can be forgotten. What it does not learn of, it forgets with the rest.
@@ -191,6 +199,8 @@ impl Peer {
                 seals.change_epoch(self.index, known, reply.epoch);
             }
             line.open(reply.epoch);
+            let can = reply.vitals.map_or(0, |vitals| vitals.can);
+            self.knows_parts.store(can & PARTS != 0, Ordering::Relaxed);
             self.note(&reply, || network.now());
             *self.ping.lock().unwrap_or_else(PoisonError::into_inner) = (network.now(), None);
             *place.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(line));

@@ -22,8 +22,15 @@ const TRIES: u32 = 3;
 /// The same if no other node that has the page can be reached.
 const MOST_TRIES: u32 = 64;
 
+/// How often nodes were asked for something in vain, and gave something else.
+#[derive(Default)]
+pub(super) struct Tries {
+    asked: [u32; MOST_NODES],
+    damaged: [u32; MOST_NODES],
+}
+
 /// A request of a read.
-struct Part {
+pub struct Part {
     /// Where in the run its pages begin to be counted.
     at: usize,
     /// By bits, from there on.
@@ -33,28 +40,31 @@ struct Part {
     call: CallId,
 }
 
-/// The reads under way.
-pub struct Readings {
-    parts: Box<[Mutex<Vec<Part>>]>,
+/// The reads under way, each of which has some requests.
+pub struct Readings<T> {
+    parts: Box<[Mutex<Vec<T>>]>,
     free: Mutex<Vec<u32>>,
 }
 
-impl Readings {
-    /// None.
-    pub fn new() -> Self {
-        let parts = (0..READINGS).map(|_| Mutex::new(Vec::with_capacity(MOST_NODES))).collect();
+/// Reads of pages.
+pub type PageReadings = Readings<Part>;
+
+impl<T> Readings<T> {
+    /// None; there is room for so many requests of each, and for more if need be.
+    pub fn new(requests: usize) -> Self {
+        let parts = (0..READINGS).map(|_| Mutex::new(Vec::with_capacity(requests))).collect();
         Self { parts, free: Mutex::new((1..=READINGS as u32).collect()) }
     }
 
-    fn take(&self) -> Option<u32> {
+    pub(super) fn take(&self) -> Option<u32> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
-    fn parts(&self, number: u32) -> MutexGuard<'_, Vec<Part>> {
+    pub(super) fn parts(&self, number: u32) -> MutexGuard<'_, Vec<T>> {
         self.parts[number as usize - 1].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn give(&self, number: u32) {
+    pub(super) fn give(&self, number: u32) {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).push(number);
     }
 }
@@ -81,7 +91,7 @@ impl Remote {
     }
 
     /// The node to ask for a page: the best of those that can be asked.
-    fn best(&self, slot: u64, seal: Seal) -> Option<usize> {
+    pub(super) fn best(&self, slot: u64, seal: Seal) -> Option<usize> {
         let can = |node: &usize| seal.is_at(*node) && self.peers[*node].is_up();
         let mut nodes = placement::order(slot, self.peers.len()).filter(can);
         let first = nodes.next()?;
@@ -119,7 +129,9 @@ impl Remote {
                 continue;
             };
             records.push(Record { slot, version: seal.version, ..Record::default() });
-            if let Some(node) = self.best(slot, seal) {
+            // One that is moved by parts is read as such, later: of which version it is may not be known.
+            let is_whole = self.seals.blocks(slot).is_none();
+            if is_whole && let Some(node) = self.best(slot, seal) {
                 wanted[node] |= 1 << i;
             }
         }
@@ -195,7 +207,7 @@ impl Remote {
         }
     }
 
-    fn note_late(&self, peer: &Peer, waited: u64) {
+    pub(super) fn note_late(&self, peer: &Peer, waited: u64) {
         peer.note_slow(self.now());
         if waited >= self.timing.deadline_ns {
             peer.hang_up();
@@ -226,55 +238,71 @@ impl Remote {
     }
 
     /// A node does not have a page any more that it should have.
-    fn drop_copy(&self, slot: u64, seal: Seal, node: usize) {
+    pub(super) fn drop_copy(&self, slot: u64, seal: Seal, node: usize) {
         if seal.is_at(node) && self.seals.change_node(slot, seal.version, node, false) {
             Troubles::add(&self.troubles.lost_copies, 1);
         }
     }
 
     /// Reads a page from whatever node has it.
-    fn read_again(&self, page: u64, into: &mut [u8]) -> Result<(), FarError> {
+    pub(super) fn read_again(&self, page: u64, into: &mut [u8]) -> Result<(), FarError> {
         let give_up = self.now() + self.timing.patience_ns;
-        let mut tries = [0; MOST_NODES];
-        let mut damaged = [0; MOST_NODES];
+        let mut tries = Tries::default();
         let mut wait = self.timing.hedge_ns;
         loop {
             self.check()?;
             let (slot, seal) = self.place_of(page)?;
+            if self.seals.blocks(slot).is_some() {
+                return self.read_by_parts(page, into);
+            }
             if seal.nodes == 0 {
                 return Err(FarError::Lost(page));
             }
-            let can = |node: &usize| seal.is_at(*node) && self.peers[*node].is_up();
-            let nodes = placement::order(slot, self.peers.len()).filter(can);
-            let now = self.now();
-            let Some(node) =
-                nodes.min_by_key(|node| (tries[*node], self.peers[*node].is_slow(|| now)))
-            else {
+            let Some(node) = self.next_node(slot, seal, &mut tries) else {
                 if self.now() > give_up {
                     return Err(FarError::NodeLost);
                 }
                 self.network.rest(1_000_000);
                 continue;
             };
-            tries[node] += 1;
-            let got = self.read_from(node, page, (slot, seal), into, wait);
-            match got {
+            match self.read_from(node, page, (slot, seal), into, wait) {
                 Some(true) => return Ok(()),
-                // It was damaged, again and again: not on its way, but where it lies.
-                Some(false) => {
-                    damaged[node] += 1;
-                    if damaged[node] >= MOST_TRIES {
-                        return Err(FarError::Damaged(page));
-                    }
-                    let others = self.nodes_that(Peer::is_up) & seal.nodes & !(1 << node);
-                    if damaged[node] >= TRIES && others != 0 {
-                        self.drop_copy(slot, seal, node);
-                    }
+                Some(false) if self.is_hopeless(node, slot, seal, &mut tries) => {
+                    return Err(FarError::Damaged(page));
                 }
-                None => {}
+                _ => {}
             }
             wait = (wait * 2).min(self.timing.deadline_ns);
         }
+    }
+
+    /// The node to ask next for what is in a slot, of those that can be asked.
+    pub(super) fn next_node(&self, slot: u64, seal: Seal, tries: &mut Tries) -> Option<usize> {
+        let can = |node: &usize| seal.is_at(*node) && self.peers[*node].is_up();
+        let nodes = placement::order(slot, self.peers.len()).filter(can);
+        let now = self.now();
+        let rank = |node: &usize| (tries.asked[*node], self.peers[*node].is_slow(|| now));
+        let node = nodes.min_by_key(rank)?;
+        tries.asked[node] += 1;
+        Some(node)
+    }
+
+    /// What a node gave was damaged. If that happens again and again, it is damaged not on its way, but where it lies:
+    /// that copy is given up, if there are others; if not, it is hopeless.
+    pub(super) fn is_hopeless(
+        &self,
+        node: usize,
+        slot: u64,
+        seal: Seal,
+        tries: &mut Tries,
+    ) -> bool {
+        tries.damaged[node] += 1;
+        let damaged = tries.damaged[node];
+        let others = self.nodes_that(Peer::is_up) & seal.nodes & !(1 << node);
+        if (TRIES..MOST_TRIES).contains(&damaged) && others != 0 {
+            self.drop_copy(slot, seal, node);
+        }
+        damaged >= MOST_TRIES
     }
 
     /// Reads a page from one node; whether it is what was stored, if it came.
@@ -318,7 +346,11 @@ impl Remote {
         let mut places = Some(Places { into: &mut into[..], wanted: 1 });
         match line.wait(call, &mut places, self.now() + self.timing.deadline_ns) {
             Ok(reply) if reply.code == Code::Done && reply.failed == 0 => {
-                self.sealing.open(slot, version, check, &mut into.clone()).then_some(version)
+                let right = match self.seals.blocks(slot) {
+                    Some((grain, blocks)) => blocks.are_right(slot, grain, 0..PAGE, &into[..]),
+                    None => self.sealing.open(slot, version, check, &mut into.clone()),
+                };
+                right.then_some(version)
             }
             Ok(_) => None,
             Err(_) => {

@@ -107,10 +107,14 @@ impl Remote {
     }
 
     /// Gives one node more what is in a slot; whether it was tried.
-    fn copy(&self, slot: u64, seal: Seal) -> bool {
+    pub(super) fn copy(&self, slot: u64, seal: Seal) -> bool {
         let now = self.now();
         let can_give = |node: &usize| seal.is_at(*node) && self.peers[*node].is_up();
-        let can_take = |node: &usize| !seal.is_at(*node) && self.peers[*node].takes_pages(now);
+        let by_blocks = self.seals.blocks(slot).is_some();
+        let can_take = |node: &usize| {
+            let peer = &self.peers[*node];
+            !seal.is_at(*node) && peer.takes_pages(now) && (peer.knows_parts() || !by_blocks)
+        };
         let mut order = placement::order(slot, self.peers.len());
         let Some(to) = order.find(can_take) else { return false };
         let Some(from) = (0..self.peers.len()).find(can_give) else { return false };

@@ -11,15 +11,16 @@ use super::peer::{Peer, Weight};
 use super::reading::bits;
 use super::{Remote, placement, slot_of};
 use crate::FarError;
+use crate::block_checks::Grain;
 use crate::seals::{MOST_NODES, Seal};
 use crate::slots::RAW_UNITS;
 use crate::troubles::Troubles;
 
 /// How long a writer rests before it tries again to find a node that has room.
-const REST_NS: u64 = 2_000_000;
+pub(super) const REST_NS: u64 = 2_000_000;
 
 /// How often a page that was damaged on its way is sent again.
-const TRIES: u32 = 8;
+pub(super) const TRIES: u32 = 8;
 
 /// Pages on their way to nodes.
 struct Batch<'a> {
@@ -35,6 +36,8 @@ struct Batch<'a> {
     /// By node: the epoch of the pool that has them.
     epochs: [u64; MOST_NODES],
     is_full: bool,
+    /// How long the blocks are by which the pages are to be recognised, if not as a whole.
+    grain: Option<Grain>,
 }
 
 /// A request of a batch.
@@ -46,8 +49,12 @@ struct Sending {
 }
 
 impl Remote {
-    /// Stores runs of pages, each with its first page.
-    pub(super) fn store_runs(&self, runs: &[(u64, &[u8])]) -> Result<(), FarError> {
+    /// Stores runs of pages, each with its first page; they are recognised by blocks if it is said how long these are.
+    pub(super) fn store_runs(
+        &self,
+        runs: &[(u64, &[u8])],
+        grain: Option<Grain>,
+    ) -> Result<(), FarError> {
         let mut pages = [(0, &[][..]); MOST];
         let mut count = 0;
         for (first, bytes) in runs {
@@ -55,22 +62,22 @@ impl Remote {
                 pages[count] = page;
                 count += 1;
                 if count == MOST {
-                    self.store_some(&pages)?;
+                    self.store_some(&pages, grain)?;
                     count = 0;
                 }
             }
         }
-        if count > 0 { self.store_some(&pages[..count]) } else { Ok(()) }
+        if count > 0 { self.store_some(&pages[..count], grain) } else { Ok(()) }
     }
 
     /// Stores up to [`MOST`] pages.
-    fn store_some(&self, pages: &[(u64, &[u8])]) -> Result<(), FarError> {
+    fn store_some(&self, pages: &[(u64, &[u8])], grain: Option<Grain>) -> Result<(), FarError> {
         let mut blocks = [(Block { unit: 0, units: RAW_UNITS }, false); MOST];
         self.slots.find_room(pages, &mut blocks[..pages.len()])?;
         let mut buffer = self.sealing.changes_pages().then(|| self.take_buffer());
         let result = self
             .prepare(pages, &blocks, buffer.as_deref_mut())
-            .and_then(|mut batch| self.store_batch(pages, &blocks, &mut batch));
+            .and_then(|batch| self.store_batch(pages, &blocks, &mut Batch { grain, ..batch }));
         if let Some(buffer) = buffer {
             self.give_buffer(buffer);
         }
@@ -94,6 +101,7 @@ impl Remote {
             refused: [0; MOST],
             epochs: [0; MOST_NODES],
             is_full: false,
+            grain: None,
         };
         let mut room = buffer.map(|buffer| buffer.chunks_exact_mut(PAGE));
         for (at, (_, page)) in pages.iter().enumerate() {
@@ -142,13 +150,15 @@ impl Remote {
                 let record = Record { slot, version, check: 1, code: 0 };
                 stale.push((before & !nodes, record));
             }
-            self.seals.set(slot, Seal { version, nodes }, batch.tags[at]);
-            for node in bits(nodes.into()) {
-                // Whoever found out meanwhile that a node has lost all could not know of this page.
-                if self.seals.epoch(node) != batch.epochs[node] {
-                    self.seals.change_node(slot, version, node, false);
+            let seal = Seal { version, nodes };
+            match batch.grain {
+                Some(grain) => {
+                    let all = [(0, batch.pages[at])].into_iter();
+                    self.seals.set_blocks(slot, seal, grain, all);
                 }
+                None => self.seals.set(slot, seal, batch.tags[at]),
             }
+            self.doubt_nodes(slot, seal, &batch.epochs);
             if fresh {
                 self.slots.set(*page, block);
             }
@@ -157,8 +167,18 @@ impl Remote {
         result
     }
 
+    /// Of nodes that were just said to have what is in a slot, those have not that have lost all since: whoever found that
+    /// out could not know of it.
+    pub(super) fn doubt_nodes(&self, slot: u64, seal: Seal, epochs: &[u64; MOST_NODES]) {
+        for node in bits(seal.nodes.into()) {
+            if self.seals.epoch(node) != epochs[node] {
+                self.seals.change_node(slot, seal.version, node, false);
+            }
+        }
+    }
+
     /// Tells nodes that have an older version of pages that they can forget it.
-    fn forget_stale(&self, stale: &[(u16, Record)]) {
+    pub(super) fn forget_stale(&self, stale: &[(u16, Record)]) {
         let nodes = stale.iter().fold(0, |all, (nodes, _)| all | nodes);
         for node in bits(nodes.into()) {
             let mine = stale.iter().filter(|(nodes, _)| nodes >> node & 1 == 1);
@@ -217,13 +237,18 @@ impl Remote {
         }
     }
 
-    /// What was stored on nodes that are gone by now, or have lost it, is not stored there.
-    fn discount_lost(&self, batch: &mut Batch<'_>) {
+    /// By bits: nodes that are there, and have not lost what they took in these epochs.
+    pub(super) fn nodes_still(&self, epochs: &[u64; MOST_NODES]) -> u16 {
         let has = |(node, peer): (usize, &Peer)| {
             let is_there = peer.is_up() || peer.may_come_back();
-            u16::from(is_there && self.seals.epoch(node) == batch.epochs[node]) << node
+            u16::from(is_there && self.seals.epoch(node) == epochs[node]) << node
         };
-        let have: u16 = self.peers.iter().enumerate().map(has).sum();
+        self.peers.iter().enumerate().map(has).sum()
+    }
+
+    /// What was stored on nodes that are gone by now, or have lost it, is not stored there.
+    fn discount_lost(&self, batch: &mut Batch<'_>) {
+        let have = self.nodes_still(&batch.epochs);
         batch.stored[..batch.count].iter_mut().for_each(|stored| *stored &= have);
     }
 
@@ -249,7 +274,11 @@ impl Remote {
             let slot = batch.records[at].slot;
             let lacking = self.copies.saturating_sub(batch.stored[at].count_ones() as usize);
             let tried = batch.stored[at] | batch.refused[at];
-            let can = |node: &usize| tried >> node & 1 == 0 && takes_pages(&self.peers[*node], now);
+            let can = |node: &usize| {
+                let peer = &self.peers[*node];
+                let knows = batch.grain.is_none() || peer.knows_parts();
+                tried >> node & 1 == 0 && knows && takes_pages(peer, now)
+            };
             for node in placement::order(slot, self.peers.len()).filter(can).take(lacking) {
                 wanted[node] |= 1 << at;
             }

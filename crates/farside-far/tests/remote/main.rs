@@ -2,6 +2,7 @@
 
 mod cable;
 mod credentials;
+mod parts;
 mod setup;
 mod ucx;
 

@@ -53,7 +53,12 @@ impl Client {
     }
 
     pub fn over_ucx(nodes: &[SocketAddr], copies: usize, timing: Timing) -> Self {
-        Self::over(Carrier::Ucx, nodes, copies, timing, Protection::None)
+        Self::over(Carrier::Ucx, nodes, (copies, copies > 1), timing, Protection::None)
+    }
+
+    /// One that does not seal its pages, however many copies there are.
+    pub fn unsealed(nodes: &[SocketAddr], copies: usize, timing: Timing) -> Self {
+        Self::over(Carrier::Tcp, nodes, (copies, false), timing, Protection::None)
     }
 
     pub fn protected(
@@ -62,18 +67,17 @@ impl Client {
         timing: Timing,
         protection: Protection,
     ) -> Self {
-        Self::over(Carrier::Tcp, nodes, copies, timing, protection)
+        // Half of the tests' clients seal their pages.
+        Self::over(Carrier::Tcp, nodes, (copies, copies > 1), timing, protection)
     }
 
     fn over(
         carrier: Carrier,
         nodes: &[SocketAddr],
-        copies: usize,
+        (copies, seal): (usize, bool),
         timing: Timing,
         protection: Protection,
     ) -> Self {
-        // Half of the tests' clients seal their pages.
-        let seal = copies > 1;
         let (link, keeper) = socket::pair().unwrap();
         let files = [
             anonymous_file(c"data", DATA_BYTES).unwrap(),

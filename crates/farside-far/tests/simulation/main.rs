@@ -7,6 +7,7 @@
 mod cable;
 mod client;
 mod nodes;
+mod part_client;
 mod redis;
 mod scheduler;
 
@@ -50,6 +51,11 @@ fn simulate(test: &str, kept: &[u64], run: fn(u64) -> Result<(), String>) {
 #[test]
 fn no_network_shows_a_page_that_is_not_what_was_stored() {
     simulate("no_network_shows_a_page", nodes::KEPT, nodes::run);
+}
+
+#[test]
+fn no_network_shows_a_part_that_is_not_what_was_stored() {
+    simulate("no_network_shows_a_part", nodes::KEPT_PARTS, nodes::run_parts);
 }
 
 #[test]

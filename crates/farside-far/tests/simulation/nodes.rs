@@ -12,6 +12,7 @@ use farside_wire::transport::Stream;
 
 use crate::cable::{Cables, Weather};
 use crate::client::{Client, Outcome};
+use crate::part_client::PartClient;
 use crate::scheduler::{Random, Scheduler};
 
 /// Seeds that once failed.
@@ -24,6 +25,12 @@ pub const KEPT: &[u64] = &[
     4785400784179988649,
     // The same; another node had one, too, but was gone.
     3434827698007747098,
+];
+
+/// The same of parts.
+pub const KEPT_PARTS: &[u64] = &[
+    // Threads that waited for their turn looked so often that the run took too long.
+    7005283498270981814,
 ];
 
 /// What a run is like.
@@ -39,9 +46,17 @@ struct Plan {
     stops: bool,
     threads: u64,
     deeds: u64,
+    /// If parts of pages are moved, the length of lines.
+    line: Option<usize>,
 }
 
 impl Plan {
+    /// For parts of pages.
+    fn draw_for_parts(random: &Random) -> Self {
+        let plan = Self::draw(random);
+        Self { seal: false, line: Some(64 << random.below(7)), deeds: 2 * plan.deeds, ..plan }
+    }
+
     fn draw(random: &Random) -> Self {
         let nodes = 1 + random.below(4) as usize;
         let copies = 1 + random.below(nodes.min(3) as u64) as usize;
@@ -64,6 +79,7 @@ impl Plan {
             stops: random.permille(300),
             threads: 1 + random.below(3),
             deeds: 20 + random.below(60),
+            line: None,
         }
     }
 }
@@ -184,8 +200,17 @@ fn disturb(plan: &Plan, world: &Rc<World>, store: &Remote) {
 
 /// Runs one seed.
 pub fn run(seed: u64) -> Result<(), String> {
+    run_plan(seed, Plan::draw)
+}
+
+/// Runs one seed of parts of pages.
+pub fn run_parts(seed: u64) -> Result<(), String> {
+    run_plan(seed, Plan::draw_for_parts)
+}
+
+fn run_plan(seed: u64, draw: fn(&Random) -> Plan) -> Result<(), String> {
     let scheduler = Scheduler::new(seed);
-    let plan = Rc::new(Plan::draw(&scheduler.random));
+    let plan = Rc::new(draw(&scheduler.random));
     let world = World::new(&scheduler, plan.nodes, 64 << 20, plan.weather.clone());
     let failed = Rc::new(RefCell::new(None));
     let (begin, outcome, about) = (Rc::clone(&world), Rc::clone(&failed), Rc::clone(&plan));
@@ -212,15 +237,24 @@ fn start(plan: &Rc<Plan>, world: &Rc<World>, failed: &Outcome) {
             Err(error) => panic!("{error}"),
         }
     };
+    let may_end = |error: &FarError, plan: &Plan| {
+        // What was on a node that was killed is gone, if no other one had it.
+        matches!(error, FarError::Lost(_) | FarError::NodeLost) && plan.may_lose_pages()
+    };
     for thread in 0..plan.threads {
+        let (deeds, failed, plan) = (plan.deeds, Rc::clone(failed), Rc::clone(plan));
+        if let Some(line) = plan.line {
+            let who = (thread, plan.threads);
+            let client = PartClient::new(Arc::clone(&store), scheduler, line, who);
+            scheduler.spawn(true, move || {
+                client.run(deeds, &failed, |error| may_end(error, &plan));
+            });
+            continue;
+        }
         let store: Arc<dyn FarStore> = store.clone();
         let client = Client::new(store, scheduler, thread);
-        let (deeds, failed, plan) = (plan.deeds, Rc::clone(failed), Rc::clone(plan));
         scheduler.spawn(true, move || {
-            // What was on a node that was killed is gone, if no other one had it.
-            client.run((deeds, 0), &failed, |error| {
-                matches!(error, FarError::Lost(_) | FarError::NodeLost) && plan.may_lose_pages()
-            });
+            client.run((deeds, 0), &failed, |error| may_end(error, &plan));
         });
     }
     let (tended, clock) = (Arc::clone(&store), Rc::clone(scheduler));

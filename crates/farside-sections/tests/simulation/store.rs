@@ -13,9 +13,18 @@ use crate::scheduler::Scheduler;
 /// Bytes from a first one to before an end.
 type Range = (u64, u64);
 
+/// What a store can move alone.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Moves {
+    Pages,
+    /// Blocks, like nodes across a network: what is moved begins and ends where they do.
+    Blocks,
+    Bytes,
+}
+
 pub struct SimStore {
     scheduler: Arc<Scheduler>,
-    by_part: bool,
+    moves: Moves,
     /// Of 1000 calls so many fail.
     fails: Cell<u64>,
     latency: u64,
@@ -41,10 +50,10 @@ fn ranges(parts: &[Part]) -> Vec<Range> {
 }
 
 impl SimStore {
-    pub fn new(scheduler: Arc<Scheduler>, by_part: bool, fails: u64, latency: u64) -> Self {
+    pub fn new(scheduler: Arc<Scheduler>, moves: Moves, fails: u64, latency: u64) -> Self {
         Self {
             scheduler,
-            by_part,
+            moves,
             fails: Cell::new(fails),
             latency,
             pages: RefCell::default(),
@@ -185,7 +194,7 @@ impl FarStore for SimStore {
     }
 
     fn parts(&self) -> Option<&dyn PartStore> {
-        self.by_part.then_some(self)
+        (self.moves != Moves::Pages).then_some(self)
     }
 
     fn held(&self) -> u64 {
@@ -209,9 +218,24 @@ impl FarStore for SimStore {
     fn mark_lost(&self) {}
 }
 
+impl SimStore {
+    /// Insists that parts of data that is cached in lines of that length are moved as they may be.
+    fn insist(&self, parts: &[Part], line: usize) {
+        let grain = self.grain(line) as u64;
+        let fits = |part: &Part| (part.start | u64::from(part.len)).is_multiple_of(grain);
+        assert!(parts.iter().all(fits), "{parts:?} in blocks of {grain} bytes");
+    }
+}
+
 impl PartStore for SimStore {
+    fn grain(&self, line: usize) -> usize {
+        if self.moves == Moves::Blocks { line.clamp(64, 1024) } else { 1 }
+    }
+
     fn begin_read_parts(&self, parts: &[Part]) -> Result<Ticket, FarError> {
         self.enter("begin_parts", parts[0].start)?;
+        // The length of the lines is not known here, and the shortest blocks are in all others.
+        self.insist(parts, 64);
         Ok(self.begin(ranges(parts)))
     }
 
@@ -239,8 +263,9 @@ impl PartStore for SimStore {
         Ok(())
     }
 
-    fn write_parts(&self, parts: &[Part], from: &[u8]) -> Result<(), FarError> {
+    fn write_parts(&self, parts: &[Part], from: &[u8], line: usize) -> Result<(), FarError> {
         self.enter("write_parts", parts.first().map_or(0, |part| part.start))?;
+        self.insist(parts, line);
         let own = ranges(parts);
         self.overtake(&own);
         self.work("write_parts", &own, || {

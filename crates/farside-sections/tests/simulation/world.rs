@@ -13,7 +13,7 @@ use farside_sections::{Host, Options, RemotePtr, Section, Shape, Structure};
 use crate::program::Program;
 use crate::random::Random;
 use crate::scheduler::Scheduler;
-use crate::store::SimStore;
+use crate::store::{Moves, SimStore};
 
 /// What a section holds of the run.
 pub struct SimHost {
@@ -152,11 +152,11 @@ fn shape(random: &mut Random) -> Shape {
 fn build(scheduler: &Arc<Scheduler>, random: &mut Random) -> World {
     let first = shape(random);
     let fails = random.pick(&[0, 0, 5, 40]);
-    let by_part = random.permille(600);
+    let moves = random.pick(&[Moves::Pages, Moves::Blocks, Moves::Bytes]);
     let latency = random.pick(&[1, 10, 100]);
     let host = Arc::new(SimHost {
         scheduler: Arc::clone(scheduler),
-        store: SimStore::new(Arc::clone(scheduler), by_part, fails, latency),
+        store: SimStore::new(Arc::clone(scheduler), moves, fails, latency),
         counters: Counters::new(),
         left: Cell::new(PLENTY),
         withheld: Cell::new(0),

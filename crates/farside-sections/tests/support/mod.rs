@@ -125,7 +125,7 @@ impl PartStore for MemoryStore {
         Ok(())
     }
 
-    fn write_parts(&self, parts: &[Part], from: &[u8]) -> Result<(), FarError> {
+    fn write_parts(&self, parts: &[Part], from: &[u8], _line: usize) -> Result<(), FarError> {
         self.accept()?;
         let mut pages = self.pages.lock().unwrap();
         for part in parts.iter().flat_map(|part| part.by_page()) {
