@@ -1,4 +1,5 @@
-//! Reading parts of pages: from one node that has the page, and from the next if that does not answer, or answers wrongly.
+//! Reading parts of pages: from one node that has the page, and from the next if that does not answer, or answers
+//! wrongly.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Parts of pages at nodes across a network.
 //!
-//! A page of which parts are stored is recognised by [blocks](crate::block_checks), of which each has its checksum at this
-//! side: whatever a node gives in place of what was stored there last, damaged or older, is noticed, as it is for a whole
-//! page. A write of parts gives the page a new version at each node that has it, and says of which version it has to be a
-//! copy: a node that missed a write takes no later one, and is not asked any more. Writes of one page take turns. Reads do
-//! not: they ask for the version that is known or a younger one, since what is stored meanwhile is other parts.
+//! A page of which parts are stored is recognised by [blocks](crate::block_checks), of which each has its checksum at
+//! this side: whatever a node gives in place of what was stored there last, damaged or older, is noticed, as it is for a
+//! whole page. A write of parts gives the page a new version at each node that has it, and says of which version it has to
+//! be a copy: a node that missed a write takes no later one, and is not asked any more. Writes of one page take turns.
+//! Reads do not: they ask for the version that is known or a younger one, since what is stored meanwhile is other parts.
 //!
 //! A page of which nothing was stored yet goes to nodes as a whole, and so does one that is shared with another process,
 //! or was recognised in another way before.

@@ -2,6 +2,7 @@
 
 mod cable;
 mod credentials;
+mod forgetful;
 mod parts;
 mod setup;
 mod ucx;

@@ -1,16 +1,15 @@
 //! Parts of pages on nodes across a network.
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
-
 use farside_far::{FarError, FarStore, Part};
 use farside_node::network::Options;
 use farside_os::memory::PAGE;
-use farside_wire::frame::{HEADER, Header, MOST_HEAD, Record, Vitals};
+use farside_wire::frame::PARTS;
+use farside_wire::transport::ucx;
 use proptest::prelude::*;
 
 use crate::cable::Cable;
-use crate::setup::{Client, eventually, node, timing};
+use crate::forgetful::forgetful_node;
+use crate::setup::{Client, eventually, node, timing, ucx_node};
 
 /// Bytes of a line.
 const LINE: usize = 128;
@@ -305,26 +304,34 @@ fn sealed_pages_and_old_nodes_are_moved_as_a_whole() {
     assert!(sealed.store.parts().is_none());
 
     // A node that says of itself what nodes said before there were parts.
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let old = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            std::thread::spawn(move || {
-                let mut start = [0; HEADER];
-                while stream.read_exact(&mut start).is_ok() {
-                    let header = Header::decode(&start).expect("a header");
-                    let mut rest = vec![0; header.records_len() + header.content_len()];
-                    stream.read_exact(&mut rest).expect("the rest of the message");
-                    let vitals = Vitals { total: 1 << 30, free: 1 << 30, can: 0, lease_ms: 1000 };
-                    let records: [Record; 1] = [vitals.record()];
-                    let mut head = [0; MOST_HEAD];
-                    let reply = Header { epoch: 1, ..header.reply() };
-                    let len = reply.encode(&records, &mut head);
-                    stream.write_all(&head[..len]).expect("the client is there");
-                }
-            });
-        }
-    });
+    let old = forgetful_node(0);
     assert!(Client::unsealed(&[address, old], 1, timing()).store.parts().is_none());
     assert!(Client::unsealed(&[address], 1, timing()).store.parts().is_some());
+}
+
+#[test]
+fn what_a_node_gives_in_place_of_what_was_stored_last_is_noticed() {
+    let client = Client::unsealed(&[forgetful_node(PARTS)], 1, timing());
+    write(&client, &fills(64, 8)).unwrap();
+    assert_eq!(read(&client, 0..64), Ok(bytes_of(&fills(64, 8))));
+    // It says that it has stored this, and gives what was there before.
+    write(&client, &[(40, 200)]).unwrap();
+    assert_eq!(read(&client, 40..41), Err(FarError::Damaged(1)));
+    assert!(client.store.health().damaged_pages > 0);
+    // What lies beside it in the page is right.
+    assert_eq!(read(&client, 41..43), Ok(bytes_of(&fills(64, 8))[41..43].to_vec()));
+}
+
+#[test]
+fn parts_come_back_over_ucx() {
+    if let Err(error) = ucx::check() {
+        println!("skipped: parts_come_back_over_ucx: {error}");
+        return;
+    }
+    let (_node, address) = ucx_node(Options::default());
+    let client = Client::over_ucx(&[address], 1, timing());
+    for round in 0..3 {
+        write(&client, &fills(3200, round)).unwrap();
+        assert!(read(&client, 0..3200).unwrap() == bytes_of(&fills(3200, round)));
+    }
 }
