@@ -1,14 +1,12 @@
 //! Proximity as a run has it: few uses are told, and what is asked for counts as used.
 
-mod support;
-
 use std::collections::HashSet;
 
+use crate::support::faults::{demand, fetched, pages};
 use farside_policy::prefetch::{
     FaultKind, PrefetchPlan, Prefetcher, ProximityInRun, ProximityOptions,
 };
 use farside_trace::PageId;
-use support::faults::{demand, fetched, pages};
 
 fn small() -> ProximityOptions {
     ProximityOptions { set: 3, window: 3, depth: 2, ..ProximityOptions::default() }

@@ -1,14 +1,12 @@
 //! The page proximity graph on hand-made faults, against a model made of vectors, and what it is
 //! for.
 
-mod support;
-
 use std::collections::{HashMap, VecDeque};
 
+use crate::support::faults::{demand, fetched, pages};
 use farside_policy::prefetch::{FaultKind, PrefetchPlan, Prefetcher, Proximity, ProximityOptions};
 use farside_trace::{PageId, PageRange};
 use proptest::prelude::*;
-use support::faults::{demand, fetched, pages};
 
 fn small() -> ProximityOptions {
     ProximityOptions { set: 3, window: 4, depth: 2, pages: 100, ..ProximityOptions::default() }

@@ -1,10 +1,8 @@
 //! Linux's read-ahead by swap offset on hand-made faults.
 
-mod support;
-
+use crate::support::faults::{demand, fetched, run, used};
 use farside_policy::prefetch::{FaultKind, SwapCluster};
 use farside_trace::{PageId, PageRange};
-use support::faults::{demand, fetched, run, used};
 
 /// The block from `first` on without `page`, the pages after it first.
 fn around(page: u64, first: u64, count: u64) -> Vec<PageRange> {

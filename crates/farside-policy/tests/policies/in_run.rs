@@ -1,13 +1,11 @@
 //! Policies of runs, where only the next access to a page that is watched can be seen.
 
-mod support;
-
 use std::collections::VecDeque;
 
+use crate::support::run::{Run, WATCH_BATCH};
+use crate::support::{Traces, golden, rows};
 use farside_policy::replacement::{Adaptive, Bimodal, SecondChance, in_run};
 use farside_trace::PageId;
-use support::run::{Run, WATCH_BATCH};
-use support::{Traces, golden, rows};
 
 /// [`Bimodal`] as a description would have it; the front of a queue is its old end.
 #[derive(Default)]

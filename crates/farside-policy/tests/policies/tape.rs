@@ -1,14 +1,12 @@
 //! The tape on hand-made faults, on programs that do as it says, and on those that do not.
 
-mod support;
-
 use std::collections::HashSet;
 use std::sync::mpsc;
 
+use crate::support::faults::{demand, fetched, pages, run};
 use farside_policy::prefetch::{FaultKind, PrefetchPlan, Prefetcher, Tape, TapeOptions};
 use farside_trace::PageId;
 use proptest::prelude::*;
-use support::faults::{demand, fetched, pages, run};
 
 fn tape(numbers: &[u64], lookahead: usize, batch: usize) -> Tape<std::vec::IntoIter<PageId>> {
     let coming: Vec<_> = numbers.iter().copied().map(PageId).collect();

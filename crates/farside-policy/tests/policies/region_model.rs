@@ -1,11 +1,9 @@
 //! Region-specific replacement against a model made of vectors.
 
-mod support;
-
+use crate::support::naive::{self, Naive};
+use crate::support::region_stacks::Stacks;
 use farside_policy::replacement::region::{Order, RegionMap, RegionOptions, RegionSpecific};
 use farside_trace::{PageId, PageRange};
-use support::naive::{self, Naive};
-use support::region_stacks::Stacks;
 
 struct ModelRegion {
     order: Order,

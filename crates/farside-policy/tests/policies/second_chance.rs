@@ -1,14 +1,12 @@
 //! Second chance against an independent model that searches its queues, and against its own past.
 
-mod support;
-
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
+use crate::support::{Paging, Traces, golden, golden_rows, misses, rows};
 use farside_policy::replacement::{Arrival, ReplacementPolicy, SecondChance, Slot};
 use farside_trace::PageId;
 use proptest::prelude::*;
-use support::{Paging, Traces, golden, golden_rows, misses, rows};
 
 /// The policy as a description would have it; the front of a queue is its old end.
 #[derive(Default)]

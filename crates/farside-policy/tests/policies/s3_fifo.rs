@@ -1,11 +1,9 @@
 //! S3-FIFO against algorithm 1 of its paper, and what it does with prefetched pages.
 
-mod support;
-
+use crate::support::naive::{self, Naive};
+use crate::support::{Paging, misses};
 use farside_policy::replacement::{Arrival, ReplacementPolicy, S3Fifo, S3FifoOptions};
 use farside_trace::PageId;
-use support::naive::{self, Naive};
-use support::{Paging, misses};
 
 /// Algorithm 1; the front of a queue is its tail, where pages leave.
 struct Algorithm {

@@ -1,14 +1,12 @@
 //! Leap's trend against golden steps, and its windows on hand-made faults.
 
-mod support;
-
 use std::fs;
 
+use crate::support::faults::{demand, fetched, pages, run, used};
+use crate::support::golden;
 use farside_policy::prefetch::{AccessHistory, FaultKind, Leap, LeapOptions};
 use farside_trace::PageId;
 use proptest::prelude::*;
-use support::faults::{demand, fetched, pages, run, used};
-use support::golden;
 
 #[test]
 fn trends_equal_the_golden_ones_at_every_step() {

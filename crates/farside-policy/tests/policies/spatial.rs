@@ -1,10 +1,8 @@
 //! The spatial prefetcher's window on hand-made faults.
 
-mod support;
-
+use crate::support::faults::{demand, fetched, run, used};
 use farside_policy::prefetch::{FaultKind, Prefetcher, Spatial, SpatialOptions};
 use farside_trace::PageId;
-use support::faults::{demand, fetched, run, used};
 
 fn spatial(first: u32, most: u32) -> Spatial {
     Spatial::new(SpatialOptions { first, most, sample: 8, ..SpatialOptions::default() })

@@ -1,14 +1,12 @@
 //! The curves of region-specific replacement against exact stack distances.
 
-mod support;
-
+use crate::support::region_stacks::{ORDERS, Stacks};
+use crate::support::{Traces, golden, golden_rows, misses};
 use farside_policy::replacement::region::{Curves, Misses, Order};
 use farside_policy::replacement::{Lru, Mru, Slot};
 use farside_trace::PageId;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use support::region_stacks::{ORDERS, Stacks};
-use support::{Traces, golden, golden_rows, misses};
 
 #[test]
 fn curves_equal_the_misses_of_lru_and_mru_on_the_golden_traces() {

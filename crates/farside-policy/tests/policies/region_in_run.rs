@@ -1,13 +1,11 @@
 //! Region-specific replacement in runs, where a sample of the pages tells what suits a region.
 
-mod support;
-
+use crate::support::run::Run;
 use farside_policy::replacement::region::Order;
 use farside_policy::replacement::{
     Assigned, RegionsInRun, ReplacementPolicy, SecondChance, in_run,
 };
 use farside_trace::{PageId, PageRange, PageSample};
-use support::run::Run;
 
 /// Where the loop goes.
 const LOOP: PageRange = PageRange::new(PageId(10_000), 6000);

@@ -1,13 +1,11 @@
 //! CLOCK-Pro against one circle with three hands, and on loops and scans.
 
-mod support;
-
+use crate::support::misses;
+use crate::support::naive::{self, Naive};
 use farside_policy::replacement::{
     Arrival, ClockPro, ClockProOptions, Lru, ReplacementPolicy, Slot,
 };
 use farside_trace::PageId;
-use support::misses;
-use support::naive::{self, Naive};
 
 #[derive(Clone, Copy)]
 struct Entry {

@@ -1,11 +1,9 @@
 //! Region-specific replacement: what it is for.
 
-mod support;
-
+use crate::support::{Paging, Traces, golden, golden_rows, misses};
 use farside_policy::replacement::region::{Order, RegionMap, RegionOptions, RegionSpecific};
 use farside_policy::replacement::{Arrival, Lru, Mru, ReplacementPolicy};
 use farside_trace::PageId;
-use support::{Traces, golden, golden_rows, misses};
 
 /// Misses of the policy with one region.
 fn alone(pages: usize, trace: &[PageId]) -> usize {
@@ -121,7 +119,7 @@ fn orders_and_sizes_can_be_told() {
 fn a_prefetched_page_is_not_the_next_to_leave() {
     let mut policy = RegionSpecific::new();
     policy.set_capacity(100);
-    let mut paging = support::Paging::new(policy, 100);
+    let mut paging = Paging::new(policy, 100);
     for page in (0..20_000).map(|i| PageId(i % 200)) {
         paging.reference(page);
     }
@@ -139,7 +137,7 @@ fn hot_pages_stay_where_mru_would_give_them_up() {
         let options = RegionOptions { hot, ..RegionOptions::default() };
         let mut policy = RegionSpecific::with_options(RegionMap::by_gap(u64::MAX, 1), options);
         policy.set_capacity(capacity);
-        let mut paging = support::Paging::new(policy, capacity);
+        let mut paging = Paging::new(policy, capacity);
         for page in (0..20_000).map(|i| PageId(i % 200)) {
             paging.reference(page);
         }

@@ -1,14 +1,12 @@
 //! Eden's two policies against models made of vectors.
 
-mod support;
-
+use crate::support::naive::{self, Naive};
 use farside_policy::replacement::{
     Arrival, Eden, EdenOptions, Fifo, Priority, ReplacementPolicy, Slot,
 };
 use farside_trace::PageId;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use support::naive::{self, Naive};
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {

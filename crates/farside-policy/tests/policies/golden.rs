@@ -1,10 +1,8 @@
 //! Every policy against miss counts that independent simulators agree on.
 
-mod support;
-
+use crate::support::{Traces, golden, golden_rows, misses};
 use farside_policy::replacement::{self, Arrival, Fifo, ReplacementPolicy, Slot};
 use farside_trace::PageId;
-use support::{Traces, golden, golden_rows, misses};
 
 /// Policies that no golden table has; each is held against a model in a file of its own, or below.
 const ELSEWHERE: &[&str] = &[

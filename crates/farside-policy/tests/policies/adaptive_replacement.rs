@@ -1,10 +1,8 @@
 //! Adaptive replacement in runs in which pages are fetched ahead, beside each policy that it chooses from.
 
-mod support;
-
+use crate::support::fetching::{Counts, Fetching};
 use farside_policy::prefetch;
 use farside_policy::replacement::{Adaptive, in_run};
-use support::fetching::{Counts, Fetching};
 
 /// Local memory, in pages.
 const CAPACITY: usize = 8000;
