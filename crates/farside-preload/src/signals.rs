@@ -57,6 +57,18 @@ fn next(name: &CStr, known: &AtomicUsize) -> usize {
     function
 }
 
+/// Looks up what is called in place of these functions: a signal handler, which may call them, cannot do that.
+pub fn find() {
+    for (name, known) in [
+        (c"signal", &LIBC_SIGNAL),
+        (c"sysv_signal", &LIBC_SYSV_SIGNAL),
+        (c"sigset", &LIBC_SIGSET),
+        (c"pthread_cancel", &LIBC_CANCEL),
+    ] {
+        next(name, known);
+    }
+}
+
 type Signal = unsafe extern "C" fn(c_int, sighandler_t) -> sighandler_t;
 
 /// Installs a handler by the C library's function of that name.

@@ -18,7 +18,7 @@ use farside_wire::transport::Files;
 
 use crate::far;
 use crate::thread::{self, RUNTIME};
-use crate::{fork, heap, hint, loader, offload, part, section, site, sys};
+use crate::{fork, heap, hint, loader, offload, part, section, signals, site, sys};
 
 /// Exit code for a program that was not started because its far memory could not be set up, as `env`
 /// and `timeout` use it.
@@ -62,6 +62,7 @@ fn open_far_memory(control: &str) -> Result<(), String> {
         farside_far::open(&url, &credentials(lookup), true).map_err(|error| error.to_string())?;
     PROCESS.store(std::process::id(), Relaxed);
     site::prepare();
+    signals::find();
     loader::find();
     let joined = join(control, None)?;
     let counters = map_counters(&joined)?;
