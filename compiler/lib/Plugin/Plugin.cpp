@@ -6,6 +6,7 @@
 #include "Farside/Profile/Candidates.h"
 #include "Farside/Profile/Instrument.h"
 #include "Farside/Profile/Kept.h"
+#include "Farside/Remote/Specialize.h"
 #include "Farside/Remote/Versions.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -202,6 +203,8 @@ public:
       candidates.emplace(module, functions);
       functions.clear();
     }
+    if (isConverting() && sectionFile().errors.empty())
+      farside::specialize(module, sectionFile());
     farside::Trip trip = makeTrip(module);
     trip.keepsPlain = profile.empty();
     trip.isListed = !emitRmem.empty();

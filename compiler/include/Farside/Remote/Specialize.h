@@ -1,0 +1,18 @@
+#ifndef FARSIDE_REMOTE_SPECIALIZE_H
+#define FARSIDE_REMOTE_SPECIALIZE_H
+
+namespace llvm {
+class Module;
+} // namespace llvm
+
+namespace farside {
+
+struct SectionFile;
+
+/// Gives callers whose pointers lead to different sections, or to what nobody may convert, a function of their own each, as far
+/// as more goes to sections then (thesis 6.2). Sites have to be marked; nothing is done if all go anyhow.
+void specialize(llvm::Module &module, const SectionFile &file);
+
+} // namespace farside
+
+#endif
