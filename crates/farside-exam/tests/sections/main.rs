@@ -1,6 +1,7 @@
 //! Programs that use sections (`farside/section.h`), on far memory beside plain runs.
 
 mod bench;
+mod nodes;
 #[path = "../hints/place.rs"]
 mod place;
 
