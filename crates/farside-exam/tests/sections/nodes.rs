@@ -40,7 +40,7 @@ fn short_lines_over_the_network_move_less_than_pages() {
     let Some(place) = place(test) else { return };
     let nodes = [Node::start("256M")];
     let moved = |line| {
-        let counted = same(&place, &url(&nodes, ""), ["2", line, "1500000"], "all");
+        let counted = same(&place, &url(&nodes, ""), ["2", line, "1000000"], "all");
         counter(&counted, "section_fetched_bytes") + counter(&counted, "section_written_bytes")
     };
     let short = moved("128");
