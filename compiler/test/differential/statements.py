@@ -370,7 +370,7 @@ class Statements(Jumps, Expressions):
         if not array:
             return None
         other = self.some(scope, lambda other: other.type is array.type)
-        at, there, room, left = (self.fresh(prefix) for prefix in "otru")
+        at, there, room, left = (self.fresh(prefix) for prefix in "otrl")
         kind = "const char"
         byte = self.random.choice(["0", "1", "(int)(h & 255)"])
         ways = [f"h = mix(h, memcmp({array.name} + {at}, {other.name} + {there}, smaller({room}, {left})) > 0);",
