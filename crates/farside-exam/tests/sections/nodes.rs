@@ -57,7 +57,7 @@ fn a_node_dies_while_lines_come_and_go() {
     let far = url(&nodes, "copies=2");
     let counted = std::thread::scope(|scope| {
         let run = scope.spawn(|| same(&place, &far, ["2", "1024", "1000000"], "shared"));
-        while figure(&nodes[0], "parts_read") == 0 {
+        while figure(&nodes[0], "parts_read") == 0 && !run.is_finished() {
             std::thread::sleep(Duration::from_millis(1));
         }
         nodes[0].kill();

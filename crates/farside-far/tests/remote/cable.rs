@@ -10,6 +10,8 @@ use std::time::Duration;
 struct State {
     target: Mutex<SocketAddr>,
     cut: AtomicBool,
+    /// How often somebody tried to connect since it was cut.
+    tried: AtomicU64,
     stopped: AtomicBool,
     /// One bit is turned in each so many bytes; 0 for none.
     flip_every: AtomicU64,
@@ -31,6 +33,7 @@ impl Cable {
         let state = Arc::new(State {
             target: Mutex::new(target),
             cut: AtomicBool::new(false),
+            tried: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
             flip_every: AtomicU64::new(0),
             carried: AtomicU64::new(0),
@@ -39,7 +42,9 @@ impl Cable {
         let shared = Arc::clone(&state);
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                if !shared.cut.load(SeqCst) {
+                if shared.cut.load(SeqCst) {
+                    shared.tried.fetch_add(1, SeqCst);
+                } else {
                     shared.join(client);
                 }
             }
@@ -49,9 +54,17 @@ impl Cable {
 
     /// Nothing goes through any more, and whoever is connected is told.
     pub fn cut(&self) {
+        self.state.tried.store(0, SeqCst);
         self.state.cut.store(true, SeqCst);
         for stream in self.state.open.lock().unwrap().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Waits until somebody has tried so often to connect, in vain.
+    pub fn wait_until_tried(&self, times: u64) {
+        while self.state.tried.load(SeqCst) < times {
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 

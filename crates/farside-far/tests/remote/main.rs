@@ -133,7 +133,7 @@ fn a_program_waits_for_the_only_node_that_has_its_pages() {
     cable.cut();
     let reader = std::thread::scope(|scope| {
         let reading = scope.spawn(|| client.read(0, 200));
-        std::thread::sleep(Duration::from_millis(100));
+        cable.wait_until_tried(3);
         assert!(!reading.is_finished(), "there was no node");
         cable.mend(address);
         reading.join().unwrap()

@@ -232,7 +232,7 @@ fn who_stores_parts_waits_for_the_only_node_that_has_their_page() {
     cable.cut();
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| write(&client, &[(33, 250)]));
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        cable.wait_until_tried(3);
         assert!(!writing.is_finished(), "there was no node");
         cable.mend(address);
         assert_eq!(writing.join().unwrap(), Ok(()));
