@@ -1,4 +1,5 @@
-// Handlers that map memory while the program does the same, installed by the function that is named.
+// Handlers that map memory, and come to memory that may be far, while the program does the same; installed by the function
+// that is named.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -7,9 +8,10 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 
-enum { BYTES = 1 << 20, ALARMS = 500 };
+enum { PAGE = 4096, BYTES = 1 << 20, PAGES = 6000, ALARMS = 500 };
 
 static volatile sig_atomic_t alarms;
+static char *far;
 
 static void map_and_unmap(void) {
     char *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -20,8 +22,20 @@ static void map_and_unmap(void) {
     munmap(p, BYTES);
 }
 
+static void look(void) {
+    static unsigned long state = 1;
+    for (int i = 0; i < 8; i++) {
+        state = state * 6364136223846793005ul + 1442695040888963407ul;
+        unsigned long page = (state >> 33) % PAGES;
+        if (far[page * PAGE] != (char)page) {
+            abort();
+        }
+    }
+}
+
 static void alarmed(int number) {
     (void)number;
+    look();
     map_and_unmap();
     alarms++;
 }
@@ -42,6 +56,13 @@ static void install(const char *how) {
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "sigaction";
     struct itimerval once = {{0, 0}, {0, 200}};
+    far = malloc(PAGES * PAGE);
+    if (!far) {
+        abort();
+    }
+    for (long page = 0; page < PAGES; page++) {
+        far[page * PAGE] = (char)page;
+    }
     while (alarms < ALARMS) {
         int before = alarms;
         install(how);
