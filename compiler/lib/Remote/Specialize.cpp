@@ -10,7 +10,9 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include <map>
+#include <optional>
 #include <set>
+#include <tuple>
 
 using namespace llvm;
 
