@@ -6,6 +6,7 @@
 #include "Farside/Profile/Candidates.h"
 #include "Farside/Profile/Instrument.h"
 #include "Farside/Profile/Kept.h"
+#include "Farside/Profile/SpecializeAll.h"
 #include "Farside/Remote/Specialize.h"
 #include "Farside/Remote/Versions.h"
 #include "llvm/IR/DebugInfo.h"
@@ -200,6 +201,7 @@ public:
         simplifying.run(changed, analyses);
         analyses.clear(changed, changed.getName());
       });
+      farside::specializeAll(module);
       candidates.emplace(module, functions);
       functions.clear();
     }

@@ -10,12 +10,18 @@ using namespace llvm;
 
 namespace farside {
 
-AllSites allSites(Module &module) {
-  AllSites all;
+SmallVector<CallBase *> allocatingCalls(Module &module) {
+  SmallVector<CallBase *> calls;
   for (Function &function : module)
     for (Instruction &instruction : instructions(function))
       if (auto *call = dyn_cast<CallBase>(&instruction); call && allocates(*call))
-        all.calls.push_back(call);
+        calls.push_back(call);
+  return calls;
+}
+
+AllSites allSites(Module &module) {
+  AllSites all;
+  all.calls = allocatingCalls(module);
   // Asked for each access, and found by looking at all of a function.
   DenseMap<const Function *, std::optional<std::string>> reasons;
   all.plan = planAll(module, all.calls, [&](const Function &function) -> std::optional<std::string> {

@@ -5,7 +5,10 @@
 
 namespace farside {
 
-/// All calls of a module that allocate, and what becomes of a section file that names each of them.
+/// All calls of a module that allocate.
+llvm::SmallVector<llvm::CallBase *> allocatingCalls(llvm::Module &module);
+
+/// The same, and what becomes of a section file that names each of them.
 struct AllSites {
   llvm::SmallVector<llvm::CallBase *> calls;
   Plan plan;

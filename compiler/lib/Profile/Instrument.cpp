@@ -14,6 +14,8 @@
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include <map>
+#include <tuple>
 
 using namespace llvm;
 
@@ -218,14 +220,24 @@ std::string addRuntime(Module &module, const MemoryBuffer &bitcode) {
 
 std::string instrument(Module &module, const Candidates &candidates, const MemoryBuffer &bitcode) {
   SmallVector<Function *> timed;
+  // All copies of one function count as it.
+  std::map<std::tuple<StringRef, unsigned, StringRef>, unsigned> numbers;
+  auto keyOf = [](const Function &function) {
+    const DISubprogram &source = *function.getSubprogram();
+    return std::tuple(source.getFilename(), source.getLine(), source.getName());
+  };
+  SmallVector<Function *> firsts;
   for (Function &function : module)
-    if (isTimed(function))
+    if (isTimed(function)) {
       timed.push_back(&function);
-  Tables tables = addTables(module, timed, candidates.names());
+      if (numbers.try_emplace(keyOf(function), firsts.size()).second)
+        firsts.push_back(&function);
+    }
+  Tables tables = addTables(module, firsts, candidates.names());
   Counting(module, candidates, tables.sites).run();
   Timing timing(module);
-  for (auto [function, entry] : zip(timed, tables.functions))
-    timing.time(*function, entry);
+  for (Function *function : timed)
+    timing.time(*function, tables.functions[numbers.at(keyOf(*function))]);
   return addRuntime(module, bitcode);
 }
 

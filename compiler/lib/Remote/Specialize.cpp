@@ -4,6 +4,7 @@
 #include "Farside/Remote/Reach.h"
 #include "Sites.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -26,8 +27,8 @@ constexpr unsigned mostCallers = 16, longestFunction = 500, longestCopies = 2000
 
 class Specializing {
 public:
-  Specializing(Module &module, const SectionFile &file) : module(module), sites(markedSites(module, file)) {
-    for (const Plan::Site &site : sites)
+  Specializing(Module &module, ArrayRef<Destined> sites) : module(module), sites(sites) {
+    for (const Destined &site : sites)
       allocating.insert(site.call->getFunction());
   }
 
@@ -51,7 +52,7 @@ public:
 private:
   Reach look() const {
     SmallVector<const CallBase *> calls;
-    for (const Plan::Site &site : sites)
+    for (const Destined &site : sites)
       calls.push_back(site.call);
     return Reach(module, calls);
   }
@@ -185,7 +186,7 @@ private:
   }
 
   Module &module;
-  SmallVector<Plan::Site> sites;
+  ArrayRef<Destined> sites;
   SmallPtrSet<const Function *, 16> allocating;
   /// Of what each is a copy.
   MapVector<Function *, Function *> copies;
@@ -194,6 +195,11 @@ private:
 
 } // namespace
 
-void specialize(Module &module, const SectionFile &file) { Specializing(module, file).run(); }
+void specialize(Module &module, ArrayRef<Destined> sites) { Specializing(module, sites).run(); }
+
+void specialize(Module &module, const SectionFile &file) {
+  SmallVector<Plan::Site> marked = markedSites(module, file);
+  specialize(module, map_to_vector(marked, [](const Plan::Site &site) { return Destined{site.call, site.section}; }));
+}
 
 } // namespace farside

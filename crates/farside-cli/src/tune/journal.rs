@@ -1,5 +1,6 @@
 //! What was done so far, kept in a file so that tuning can go on after it was stopped.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +43,9 @@ pub struct Tuning {
     pub stays: Vec<Stays>,
     /// What was tried.
     pub steps: Vec<Step>,
+    /// Sections of whose records loops use only some fields, as builds of what was tried have told.
+    #[serde(default)]
+    pub divisible: BTreeSet<String>,
     /// The best configuration.
     pub best: Configuration,
     /// Seconds of runs with it.

@@ -97,7 +97,7 @@ impl Search<'_> {
         // First what follows from profiles; when that gains nothing more, what can only be tried.
         let mut deciding = true;
         let mut sharing = None;
-        let mut divisible = best.as_ref().map(Built::divisible).unwrap_or_default();
+        tuning.divisible.extend(best.iter().flat_map(Built::divisible));
         while (tuning.steps.len() as u32) < self.effort.iterations && !tuning.is_done {
             let chosen = choose(self.candidates, &suffered.profile, &suffered.ranked, thresholds);
             let proposals = self.propose(&chosen, &suffered, &excluded);
@@ -106,9 +106,7 @@ impl Search<'_> {
                 false if self.shapes.is_some() => None,
                 false => {
                     let shared = sharing.take().and_then(|it| step_of(tuning, it));
-                    shared.or_else(|| {
-                        variations(tuning, self.candidates, &divisible).into_iter().next()
-                    })
+                    shared.or_else(|| variations(tuning, self.candidates).into_iter().next())
                 }
             };
             stop::check()?;
@@ -127,7 +125,7 @@ impl Search<'_> {
             };
             let built = self.measure(tuning, &mut step, best.as_ref())?;
             stop::check()?;
-            divisible.extend(built.iter().flat_map(Built::divisible));
+            tuning.divisible.extend(built.iter().flat_map(Built::divisible));
             let before = median(&tuning.times);
             match (&step.outcome, built) {
                 (Outcome::Kept, Some(built)) => {

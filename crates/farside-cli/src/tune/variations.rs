@@ -24,12 +24,8 @@ const LEAST_SHARE: f64 = 0.05;
 const SAMPLED: u64 = 2048;
 
 /// Variations of the [configuration to go on from](Tuning::base) that were not tried yet: those of the largest
-/// sections first, to which most misses come. `divisible` are sections of whose records loops use only some fields.
-pub fn variations(
-    tuning: &Tuning,
-    candidates: &Candidates,
-    divisible: &BTreeSet<String>,
-) -> Vec<Step> {
+/// sections first, to which most misses come.
+pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
     let best = tuning.base();
     let mut sections: Vec<&Section> = best.sections.iter().collect();
     sections.sort_by_key(|it| std::cmp::Reverse(it.capacity));
@@ -38,7 +34,7 @@ pub fn variations(
         configuration.sections.iter_mut().filter(|it| it.name == of.name).for_each(change);
         step(what, configuration, format!("'{}': {to}", of.name))
     };
-    let whole = sections.iter().filter(|it| !it.fields && divisible.contains(&it.name));
+    let whole = sections.iter().filter(|it| !it.fields && tuning.divisible.contains(&it.name));
     let fields = whole.map(|section| {
         let words = "fields that are used come and go, gathered there, instead of whole lines";
         changed(section, "fields of records", words.to_owned(), &|it| it.fields = true)
@@ -160,8 +156,8 @@ mod tests {
             ..Configuration::default()
         };
         let mut tuning = Tuning { best, ..Tuning::default() };
-        let (candidates, none) = (Candidates::default(), BTreeSet::new());
-        let all = variations(&tuning, &candidates, &none);
+        let candidates = Candidates::default();
+        let all = variations(&tuning, &candidates);
         let shapes: Vec<Vec<_>> = all
             .iter()
             .map(|it| {
@@ -186,16 +182,16 @@ mod tests {
             ]
         );
         tuning.steps.extend(all.into_iter().take(2));
-        assert_eq!(variations(&tuning, &candidates, &none).len(), 7);
+        assert_eq!(variations(&tuning, &candidates).len(), 7);
         // Functions come first, if some can run elsewhere and wait here.
         let function =
             |name: &str, offload| Function { name: name.to_owned(), calls: Vec::new(), offload };
         let functions = ["sums", "runs", "prints"].map(|name| function(name, name != "prints"));
         let candidates = Candidates { functions: functions.into(), ..candidates };
-        assert_eq!(variations(&tuning, &candidates, &none).len(), 7);
+        assert_eq!(variations(&tuning, &candidates).len(), 7);
         let shares = [("sums", 0.7), ("runs", 0.01), ("prints", 0.9)];
         tuning.suffering = shares.map(|(name, share)| (name.to_owned(), share)).into();
-        let first = &variations(&tuning, &candidates, &none)[0];
+        let first = &variations(&tuning, &candidates)[0];
         assert_eq!(first.configuration.offload, ["sums"]);
         assert_eq!(first.configuration.sections, tuning.best.sections);
     }
@@ -211,7 +207,7 @@ mod tests {
         let sections = vec![section(8, 9)];
         let best = Configuration { sections, ..Configuration::default() };
         let tuning = Tuning { best, ..Tuning::default() };
-        let all = variations(&tuning, &Candidates::default(), &BTreeSet::new());
+        let all = variations(&tuning, &Candidates::default());
         assert!(all.iter().all(|it| it.configuration.sections.iter().all(|it| it.line <= 4096)));
     }
 
@@ -220,9 +216,12 @@ mod tests {
         let section = |name, fields| Section { line: 4096, fields, ..section(name) };
         let sections = vec![section("a", false), section("b", false), section("c", true)];
         let best = Configuration { sections, ..Configuration::default() };
-        let tuning = Tuning { best, ..Tuning::default() };
         let divisible = ["b", "c", "gone"].map(str::to_owned).into();
-        let all = variations(&tuning, &Candidates::default(), &divisible);
+        let tuning = Tuning { best, divisible, ..Tuning::default() };
+        // It is known, too, when tuning goes on after it was stopped.
+        let kept = serde_json::to_vec(&tuning).unwrap();
+        let tuning: Tuning = serde_json::from_slice(&kept).unwrap();
+        let all = variations(&tuning, &Candidates::default());
         let tried: Vec<_> = all.iter().filter(|it| it.what == "fields of records").collect();
         let [only] = tried[..] else { panic!("{tried:?}") };
         let are =
