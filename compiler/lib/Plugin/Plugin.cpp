@@ -8,6 +8,7 @@
 #include "Farside/Profile/Kept.h"
 #include "Farside/Profile/SpecializeAll.h"
 #include "Farside/Remote/Specialize.h"
+#include "Farside/Remote/TextCopies.h"
 #include "Farside/Remote/Versions.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -195,6 +196,8 @@ public:
     // What is known of functions holds on to their instructions, which may be gone afterwards.
     functions.clear();
     markInlined(module);
+    if (isConverting())
+      farside::takeTextCopiesApart(module);
     std::optional<farside::Candidates> candidates;
     if (!profile.empty()) {
       farside::inlineOthers(module, functions, [&](Module &changed) {

@@ -68,6 +68,8 @@ const StringMap<Known> &known() {
   return all;
 }
 
+bool isScanning(StringRef name) { return name == "sscanf" || name == "__isoc99_sscanf" || name == "__isoc23_sscanf"; }
+
 bool endsAreAsked(StringRef name) { return name.contains("strto"); }
 
 bool isLength(const CallBase &call, int32_t argument) {
@@ -108,18 +110,25 @@ std::optional<Format> formatOf(StringRef name) {
   return found == all.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// The arguments behind a format that are text, counted from the first of those; nothing if not all of it is understood.
-std::optional<SmallVector<unsigned>> textsOf(StringRef format) {
-  SmallVector<unsigned> texts;
-  unsigned argument = 0;
+/// An argument behind a format, counted from the first, that is text, and the one that says how much of it is looked at.
+struct FormattedText {
+  int32_t argument, most;
+};
+
+/// The arguments behind a format that are text; nothing if not all of it is understood.
+std::optional<SmallVector<FormattedText>> textsOf(StringRef format) {
+  SmallVector<FormattedText> texts;
+  int32_t argument = 0;
   for (size_t at = 0; (at = format.find('%', at)) != StringRef::npos; ++at) {
     StringRef rest = format.substr(at + 1);
     size_t flags = rest.find_first_not_of("-+ #0'I");
     bool isExact = false;
+    int32_t most = none;
     size_t end = flags;
     for (; end < rest.size() && (isDigit(rest[end]) || rest[end] == '*' || rest[end] == '.'); ++end) {
-      argument += rest[end] == '*';
       isExact |= rest[end] == '.';
+      if (rest[end] == '*')
+        most = isExact ? argument++ : (++argument, none);
     }
     size_t kind = rest.find_first_not_of("hlLqjzt", end);
     if (flags == StringRef::npos || kind == StringRef::npos || rest[kind] == '$' || rest[kind] == 'n')
@@ -128,9 +137,9 @@ std::optional<SmallVector<unsigned>> textsOf(StringRef format) {
     // The latter is errno's text.
     if (rest[kind] == '%' || rest[kind] == 'm')
       continue;
-    // What a number ends may have no zero byte.
-    if (rest[kind] == 's' && !isExact && kind == end)
-      texts.push_back(argument);
+    // What a number in the format ends may have no zero byte. A negative argument does not end anything.
+    if (rest[kind] == 's' && (!isExact || most != none) && kind == end)
+      texts.push_back({argument, most});
     ++argument;
   }
   return texts;
@@ -148,11 +157,10 @@ std::optional<LibraryCall> printing(const CallBase &call, const Format &format) 
   LibraryCall library;
   if (format.room)
     library.borrows.push_back(*format.room);
-  for (unsigned each : *texts) {
-    unsigned argument = format.argument + 1 + each;
-    if (library.borrows.size() < mostBorrows && argument < call.arg_size())
-      library.borrows.push_back(text(argument));
-  }
+  int32_t first = format.argument + 1;
+  for (auto [argument, most] : *texts)
+    if (library.borrows.size() < mostBorrows && unsigned(first + argument) < call.arg_size())
+      library.borrows.push_back(text(first + argument, most == none ? none : first + most));
   return library;
 }
 
@@ -173,6 +181,9 @@ std::optional<LibraryCall> libraryCallOf(const CallBase &call) {
   StringRef name = callee->getName();
   if (auto format = formatOf(name)) {
     library = printing(call, *format);
+  } else if (isScanning(name) && callee->isVarArg() && callee->arg_size() == 2) {
+    // What it reads goes to places that are not lent.
+    library = LibraryCall{{text(0)}};
   } else if (auto found = known().find(name);
              found != known().end() && !callee->isVarArg() && call.arg_size() == found->second.arguments) {
     library = found->second.call;

@@ -12,6 +12,7 @@ from types_of_data import U64, Scalar, Struct, pointersOf, someScalar, someStruc
 from units import divided
 
 PRELUDE = """\
+#define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -387,11 +387,23 @@ class Statements(Jumps, Expressions):
                      f"if ({room} > 20) {{ snprintf((char *)({array.name} + {at}), 20, \"%lu\", h); "
                      f"h = mix(h, strlen(({kind} *)({array.name} + {at}))); "
                      f"h = mix(h, strtoul(({kind} *)({array.name} + {at}), 0, 10)); "
-                     f"printf(\"%s\\n\", ({kind} *)({array.name} + {at})); }}"]
+                     f"printf(\"%s\\n\", ({kind} *)({array.name} + {at})); }}",
+                     self.copyText(f"(char *)({array.name} + {at})", room)]
+            if other is not array:
+                ways += [f"if ({room} > 20 && {left} > 20) {{ snprintf((char *)({array.name} + {at}), 20, \"%lu\", h); "
+                         f"h = mix(h, *(stpcpy((char *)({other.name} + {there}), ({kind} *)({array.name} + {at})) - 1)); }}"]
         return ["{", f"  const u64 {at} = {self.index(scope, array)}, {there} = {self.index(scope, other)};",
                 f"  const u64 {room} = ({array.count()} - {at}) * sizeof *{array.name};",
                 f"  const u64 {left} = ({other.count()} - {there}) * sizeof *{other.name};", f"  (void){left};",
                 f"  {self.random.choice(ways)}", "}"]
+
+    def copyText(self, text, room):
+        """A number as a text of at most 20 bytes, which is copied, appended to, printed and read."""
+        return (f"if ({room} > 80) {{ char *text = {text}; long number = 0; snprintf(text, 20, \"%lu\", h); "
+                "h = mix(h, *(stpcpy(text + 21, text) - 1)); h = mix(h, strlen(strcat(text + 21, text))); "
+                "h = mix(h, *((char *)mempcpy(text + 62, text + 21, 15) - 1)); "
+                "h = mix(h, sscanf(text, \"%4ld\", &number)); h = mix(h, number); "
+                "printf(\"%.*s\\n\", (int)(h & 31) - 4, text); }")
 
     def overwrite(self, scope):
         """A number goes into an array of bytes, and out of it, at any place."""
