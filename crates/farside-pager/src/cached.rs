@@ -34,8 +34,8 @@ pub struct Asked<'a> {
     pub holds: u64,
     /// What the program uses besides its sections, by the same.
     pub paged: u64,
-    /// The local limit.
-    pub local: u64,
+    /// The local limit, if there is one.
+    pub local: Option<u64>,
 }
 
 impl Default for Sections {
@@ -47,14 +47,16 @@ impl Default for Sections {
 impl Sections {
     /// Whether a section holds no more than it has room for, by an earlier run or else by what its program was built with;
     /// what it holds. What sections hold is counted in whole spans, so that a little more is no more. All that is paged has to
-    /// have room, too: what is there without a section would have to make room for it otherwise.
+    /// have room, too: what is there without a section would have to make room for it otherwise. Without a limit there is room
+    /// for all; 0 is returned where it is not known what a section holds.
     pub fn fits(&self, asked: &Asked<'_>) -> Option<u64> {
         let Self::Needed(known) = self else { return None };
-        let paged = known.paged.or(Some(asked.paged).filter(|bytes| *bytes > 0))?;
         let held = known.held.iter().find(|(of, _)| of == asked.name);
         let holds = held.map_or(asked.holds, |(_, bytes)| *bytes);
+        let Some(local) = asked.local else { return Some(holds) };
+        let paged = known.paged.or(Some(asked.paged).filter(|bytes| *bytes > 0))?;
         let fits = holds <= asked.capacity.saturating_add(asked.capacity / 32);
-        (holds > 0 && fits && paged.saturating_add(asked.together) <= asked.local).then_some(holds)
+        (holds > 0 && fits && paged.saturating_add(asked.together) <= local).then_some(holds)
     }
 }
 
@@ -104,7 +106,7 @@ mod tests {
             together: 2_000_000,
             holds,
             paged: 0,
-            local: 3_000_000,
+            local: Some(3_000_000),
         };
         let known = "needed:1000000,nodes=1000000,edges=0".parse::<Sections>().unwrap();
         assert_eq!(known.fits(&asked("nodes", 1_000_000, 0)), Some(1_000_000));
@@ -113,11 +115,15 @@ mod tests {
         assert_eq!(known.fits(&asked("edges", u64::MAX, 5)), None, "it is to be found out again");
         assert_eq!(known.fits(&asked("leaves", 5, 5)), Some(5));
         assert_eq!(known.fits(&asked("leaves", 5, 0)), None);
-        let short = Asked { local: 2_999_999, ..asked("nodes", 1_000_000, 0) };
+        let short = Asked { local: Some(2_999_999), ..asked("nodes", 1_000_000, 0) };
         assert_eq!(known.fits(&short), None, "what is paged would have to make room");
         let built = Asked { paged: 1_000_000, ..asked("nodes", 5, 5) };
         assert_eq!(Sections::default().fits(&built), Some(5));
         assert_eq!(Sections::default().fits(&asked("nodes", 5, 5)), None, "nothing is known");
+        let unlimited = Asked { local: None, ..asked("edges", 5, 7) };
+        assert_eq!(known.fits(&unlimited), Some(0));
+        assert_eq!(Sections::default().fits(&unlimited), Some(7));
+        assert_eq!(Sections::Always.fits(&unlimited), None);
         assert_eq!("always".parse::<Sections>().unwrap().fits(&built), None);
         for bad in ["", "often", "needed:", "needed:nodes=1", "needed:1,nodes", "always:1"] {
             assert!(bad.parse::<Sections>().is_err(), "{bad}");

@@ -1,6 +1,6 @@
 //! Local frames: how many there may be, and the area in which unmapped ones are kept.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use farside_os::memory::PAGE;
@@ -28,11 +28,16 @@ pub unsafe fn words_at(addr: usize, into: &mut [u64]) {
     }
 }
 
+/// Frames of a budget without a limit: more than any address space has.
+const UNLIMITED: u64 = 1 << 48;
+
 /// The budget of frames: every frame that holds program data or waits in the frame area counts.
 ///
 /// Frames that are lent are used by others than the paged region, for which there are so many less.
 pub struct Budget {
     limit: AtomicU64,
+    /// Whether nobody has to make room for others.
+    unlimited: AtomicBool,
     /// Including those that are lent.
     used: AtomicU64,
     lent: AtomicU64,
@@ -43,9 +48,28 @@ impl Budget {
     /// A budget of `limit` frames, none used.
     pub fn new(limit: u64, counters: &'static Counters) -> Self {
         let zero = || AtomicU64::new(0);
-        let budget = Self { limit: zero(), used: zero(), lent: zero(), counters };
+        let unlimited = AtomicBool::new(false);
+        let budget = Self { limit: zero(), unlimited, used: zero(), lent: zero(), counters };
         budget.set_limit(limit);
         budget
+    }
+
+    /// A budget of as many frames as are asked for, until there is a limit. What is shown as that is no less than what is used.
+    pub fn unlimited(counters: &'static Counters) -> Self {
+        let budget = Self::new(0, counters);
+        budget.limit.store(UNLIMITED, Relaxed);
+        budget.unlimited.store(true, Relaxed);
+        budget
+    }
+
+    /// Whether there is no limit.
+    pub fn is_unlimited(&self) -> bool {
+        self.unlimited.load(Relaxed)
+    }
+
+    /// Shows so many bytes as the limit where there is none.
+    pub fn show_limit(&self, bytes: u64) {
+        self.counters.limit_bytes.fetch_max(bytes, Relaxed);
     }
 
     /// Frames allowed to the paged region.
@@ -86,6 +110,7 @@ impl Budget {
 
     /// Changes the number of frames allowed.
     pub fn set_limit(&self, limit: u64) {
+        self.unlimited.store(false, Relaxed);
         self.limit.store(limit, Relaxed);
         self.counters.limit_bytes.store(limit * PAGE as u64, Relaxed);
     }
@@ -123,6 +148,9 @@ impl Budget {
         self.counters.resident_bytes.store(bytes, Relaxed);
         if bytes > self.counters.resident_peak_bytes.load(Relaxed) {
             self.counters.resident_peak_bytes.fetch_max(bytes, Relaxed);
+            if self.is_unlimited() {
+                self.show_limit(bytes);
+            }
         }
     }
 }

@@ -168,10 +168,15 @@ impl Pager {
     /// Puts a pager together.
     pub fn new(parts: Parts) -> Self {
         let pages = parts.table.pages();
-        let limit = match (parts.counters.ordered.bytes(), parts.limit) {
+        let ordered = parts.counters.ordered.bytes();
+        let limit = match (ordered, parts.limit) {
             (Some(ordered), _) => ordered.max(LEAST_LIMIT) / PAGE as u64,
             (None, Limit::Bytes(bytes)) => bytes / PAGE as u64,
             (None, Limit::PercentOfTouched(_)) => LEAST_LIMIT / PAGE as u64,
+        };
+        let budget = match parts.limit.is_none() && ordered.is_none() {
+            true => Budget::unlimited(parts.counters),
+            false => Budget::new(limit, parts.counters),
         };
         let mut policy = Assigned::new(parts.policy);
         policy.set_capacity(capacity(limit));
@@ -186,7 +191,7 @@ impl Pager {
             prefetcher: Mutex::new(parts.prefetcher),
             pointers: parts.pointers.map(Mutex::new),
             tagged: parts.tagged,
-            budget: Budget::new(limit, parts.counters),
+            budget,
             area: FrameArea::new(parts.area, parts.area_positions),
             space: parts.space,
             store: parts.store,
@@ -342,13 +347,19 @@ impl Pager {
         self.counters.footprint_bytes.store(bytes, Relaxed);
         if change > 0 && bytes > self.counters.footprint_peak_bytes.load(Relaxed) {
             let peak = self.counters.footprint_peak_bytes.fetch_max(bytes, Relaxed).max(bytes);
-            if let Limit::PercentOfTouched(percent) = self.limit {
-                let limit = (peak as f64 * percent / 100.0) as u64;
-                // What is ordered stands, whatever the program touches.
-                if self.counters.ordered.bytes().is_none() {
-                    self.set_limit_bytes(limit.max(LEAST_LIMIT));
-                    self.counters.ordered.remind();
+            // What is ordered stands, whatever the program touches.
+            if let Limit::PercentOfTouched(percent) = self.limit
+                && self.counters.ordered.bytes().is_none()
+            {
+                let limit = ((peak as f64 * percent / 100.0) as u64).max(LEAST_LIMIT);
+                if self.budget.is_unlimited() {
+                    let before = bytes.saturating_sub(change as u64 * PAGE as u64);
+                    self.let_policy_grow(before / PAGE as u64, touched);
+                    self.budget.show_limit(limit);
+                } else {
+                    self.set_limit_bytes(limit);
                 }
+                self.counters.ordered.remind();
             }
         }
     }
@@ -358,10 +369,20 @@ impl Pager {
         let pages = bytes / PAGE as u64;
         let old = self.budget.limit();
         self.budget.set_limit(pages);
-        // Growing lists page by page would make the policy resize them each time.
+        self.let_policy_grow(old, pages);
+    }
+
+    /// Has the policy make room for so many pages. Growing its lists page by page would make it resize them each time.
+    fn let_policy_grow(&self, old: u64, pages: u64) {
         if pages > old && pages.next_power_of_two() > old.next_power_of_two() {
             self.lock_policy().set_capacity(capacity(pages));
         }
+    }
+
+    /// Bytes that may be resident; `None` if that is not limited.
+    pub fn limit_bytes(&self) -> Option<u64> {
+        let shown = self.counters.limit_bytes.load(Relaxed);
+        (!self.budget.is_unlimited()).then_some(shown)
     }
 }
 

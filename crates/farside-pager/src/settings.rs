@@ -16,8 +16,15 @@ use crate::track::Track;
 pub enum Limit {
     /// So many bytes.
     Bytes(u64),
-    /// This percentage of what the process has touched so far.
+    /// This percentage of what the process has touched so far; from 100 on, there is no limit.
     PercentOfTouched(f64),
+}
+
+impl Limit {
+    /// Whether all may be resident.
+    pub fn is_none(self) -> bool {
+        matches!(self, Self::PercentOfTouched(percent) if percent >= 100.0)
+    }
 }
 
 /// Everything a process must know to run on far memory.

@@ -80,11 +80,12 @@ pub fn for_program() -> Option<&'static Pager> {
     if thread::in_runtime() { None } else { pager() }
 }
 
-/// Of the C interface: bytes of the program's far memory that may be resident now; 0 if it does not run under Farside.
+/// Of the C interface: bytes of the program's far memory that may be resident now, `SIZE_MAX` if that is not limited; 0 if
+/// it does not run under Farside.
 #[unsafe(no_mangle)]
 pub extern "C" fn farside_local_limit() -> usize {
     let Some(service) = service() else { return 0 };
-    service.pager().counters().limit_bytes.load(Relaxed) as usize
+    service.pager().limit_bytes().map_or(usize::MAX, |bytes| bytes as usize)
 }
 
 /// Whether `addr` is far memory: of the C interface, for programs that want to know.

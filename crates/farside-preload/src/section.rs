@@ -182,7 +182,7 @@ pub unsafe extern "C" fn farside_section_fits_(asked: *const AskedView) -> c_int
     let (asked, name) = unsafe { (*asked, Name::copy((*asked).name)) };
     let counters = service.pager().counters();
     let AskedView { capacity, together, holds, paged, .. } = asked;
-    let local = counters.limit_bytes.load(Relaxed);
+    let local = service.pager().limit_bytes();
     let fits = str::from_utf8(name.bytes())
         .ok()
         .and_then(|name| cached.fits(&Asked { name, capacity, together, holds, paged, local }));

@@ -13,7 +13,7 @@ const LEAST_MICROSET: usize = 16;
 pub fn local_pages(limit: Limit) -> u64 {
     match limit {
         Limit::Bytes(bytes) => bytes / PAGE as u64,
-        Limit::PercentOfTouched(percent) if percent >= 100.0 => u64::MAX,
+        limit if limit.is_none() => u64::MAX,
         Limit::PercentOfTouched(_) => LEAST_LIMIT / PAGE as u64,
     }
 }

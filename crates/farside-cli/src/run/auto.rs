@@ -42,7 +42,7 @@ pub fn run(options: &Options, command: &[OsString]) -> Result<ExitCode, Failure>
         None => auto.entry(),
     };
     let Some(entry) = entry else { return run_with(options, command, Along::Alone) };
-    match auto.find(&entry, limit.for_process()) {
+    match auto.find(&entry, limit.planned()) {
         Found::Tape(tape) => {
             // That it is used now only matters to what is removed first.
             let _ = entry.mark_used();
@@ -212,7 +212,7 @@ impl Auto<'_> {
 
     /// Plans for the limit that the next run will have.
     fn plan_next(&self, entry: &Entry, peak: u64) {
-        let limit = ChosenLimit::choose(self.options.local, Some(peak)).for_process();
+        let limit = ChosenLimit::choose(self.options.local, Some(peak)).planned();
         let Limit::Bytes(bytes) = limit else { return };
         // Tapes of an older recording would be preferred otherwise.
         for old in entry.tapes() {

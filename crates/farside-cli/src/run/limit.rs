@@ -15,7 +15,7 @@ pub enum Basis {
     Given,
     /// A percentage of the peak footprint that an earlier run left.
     EarlierRun,
-    /// A percentage of what the program has touched so far.
+    /// A percentage of what the program has touched so far; from 100 on, all is local.
     Touched,
     /// What was ordered last while it ran.
     Ordered,
@@ -47,6 +47,13 @@ impl ChosenLimit {
                 percent: None,
                 remembered_bytes: None,
             },
+            // What it uses differs a little from run to run.
+            (Some(Local::Percent(percent)), remembered_bytes) if percent >= 100.0 => Self {
+                basis: Basis::Touched,
+                bytes: None,
+                percent: Some(percent),
+                remembered_bytes,
+            },
             (Some(Local::Percent(percent)), Some(peak)) => Self {
                 basis: Basis::EarlierRun,
                 bytes: Some(((peak as f64 * percent / 100.0) as u64).max(LEAST_LIMIT)),
@@ -70,6 +77,14 @@ impl ChosenLimit {
         }
     }
 
+    /// What a tape is planned for: if all that the program uses may be resident, what an earlier run used.
+    pub fn planned(&self) -> Limit {
+        match (self.bytes, self.remembered_bytes) {
+            (None, Some(peak)) => Limit::Bytes(peak.max(LEAST_LIMIT)),
+            _ => self.for_process(),
+        }
+    }
+
     /// The limit in words; `in_force` is the highest that a process reported, in bytes.
     pub fn describe(&self, in_force: u64) -> String {
         let percent = self.percent.unwrap_or_default();
@@ -88,6 +103,9 @@ impl ChosenLimit {
                     "limit {} ({percent}% of {peak}, the peak of an earlier run{least})",
                     Size(bytes)
                 )
+            }
+            Basis::Touched if percent >= 100.0 => {
+                format!("limit {} ({percent}% of what it touches: all of it)", Size(in_force))
             }
             Basis::Touched => format!(
                 "limit {} ({percent}% of what was touched so far; the next run knows the peak)",

@@ -236,7 +236,7 @@ fn start(
 ) -> Result<(Run, Report), Failure> {
     let own = |what: &str, error: std::io::Error| Failure::own(format!("cannot {what}: {error}"));
     let signals = Signals::take().map_err(|error| own("take over signals", error))?;
-    let parts = Parts::new(subject.limit.for_process());
+    let parts = Parts::new(subject.limit.planned());
     let mut members = Members::new(parts).map_err(|error| own("open the control socket", error))?;
     let node = start_node(far, signals.inherited())?;
     let control = members.control_name().to_owned();

@@ -254,6 +254,7 @@ fn plan(entry: &Entry, local: u64) -> Result<PathBuf, Failure> {
 fn microset(limit: Limit) -> usize {
     let pages = match limit {
         Limit::Bytes(bytes) => bytes / PAGE_SIZE as u64,
+        limit if limit.is_none() => u64::MAX,
         // At first that is the least limit.
         Limit::PercentOfTouched(_) => farside_pager::settings::LEAST_LIMIT / PAGE_SIZE as u64,
     };

@@ -1,5 +1,6 @@
 //! The exam, one module per program. One executable, because linking is the slow part.
 
+mod all_local;
 mod bad_days;
 mod balance;
 mod bench_compile;

@@ -229,8 +229,10 @@ impl Service {
         let Received { len, descriptors: [fd, ..] } = socket::receive(end.as_fd(), &mut message)?;
         self.space.uffd().replace(fd.ok_or_else(lost)?);
         pager.store.after_fork_in_child(link)?;
-        let begins = pager.counters.limit_bytes.load(Ordering::Relaxed) / PAGE as u64;
-        pager.budget.set_limit(begins.min(pager.budget.whole()));
+        if !pager.budget.is_unlimited() || pager.counters.ordered.bytes().is_some() {
+            let begins = pager.counters.limit_bytes.load(Ordering::Relaxed) / PAGE as u64;
+            pager.budget.set_limit(begins.min(pager.budget.whole()));
+        }
         for page in message[1..len.max(1)].chunks_exact(8) {
             let page = u64::from_le_bytes(page.try_into().unwrap_or_default());
             // What its parent was served at the very moment of the fork the child may lack.
