@@ -2,7 +2,9 @@
 
 #include "Farside/Remote/Reach.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
+#include <utility>
 
 using namespace llvm;
 
@@ -10,7 +12,7 @@ namespace farside {
 
 int Reach::fresh() {
   int node = nodes.size();
-  nodes.push_back({node, none, none, {}});
+  nodes.emplace_back().parent = node;
   return node;
 }
 
@@ -40,6 +42,43 @@ int Reach::pointee(int node) {
   return nodes[node].pointee;
 }
 
+/// What is in objects.
+int Reach::memory(int objects) {
+  objects = find(objects);
+  if (nodes[objects].memory == none) {
+    int made = fresh();
+    nodes[objects].memory = made;
+  }
+  return find(nodes[objects].memory);
+}
+
+/// What pointers of a type point to that are in memory; without a type, what all do, which are not told apart any more.
+int Reach::content(int memory, const MDNode *type) {
+  memory = find(memory);
+  if (nodes[memory].pointee != none)
+    return nodes[memory].pointee;
+  auto &typed = nodes[memory].typed;
+  if (!type) {
+    auto all = std::exchange(typed, {});
+    int target = pointee(memory);
+    for (auto [of, each] : all)
+      unify(target, each, none);
+    return target;
+  }
+  auto found = find_if(typed, [&](const auto &each) { return each.first == type; });
+  if (found != typed.end())
+    return found->second;
+  int made = fresh();
+  nodes[memory].typed.push_back({type, made});
+  return made;
+}
+
+/// A value may be what is at a pointer, where it is read or written as of a type.
+void Reach::access(int pointer, const MDNode *type, int value) {
+  int objects = pointee(pointer);
+  joinTargets(objects, content(memory(objects), type), value, pointee(value));
+}
+
 /// Why what has escaped has: as what it is joined with, or for what is being looked at.
 int Reach::reasonOf(int member) {
   while (nodes[member].parent != member && nodes[member].reason == none)
@@ -55,6 +94,12 @@ void Reach::noteEscape(Node &node, int reason) {
   for (unsigned site : node.sites)
     if (!escapes[site].happened)
       escapes[site] = reasons[reason];
+}
+
+/// What is in memory is the same at two pointers, of whatever type it is.
+void Reach::copyContent(int to, int from) {
+  int one = pointee(to), other = pointee(from);
+  joinTargets(one, memory(one), other, memory(other));
 }
 
 void Reach::unify(int one, int other, int why) {
@@ -80,16 +125,34 @@ void Reach::unify(int one, int other, int why) {
     gone.parent = first;
     into.sites.insert(into.sites.end(), gone.sites.begin(), gone.sites.end());
     gone.sites.clear();
-    if (into.pointee == none)
-      into.pointee = gone.pointee;
-    else if (gone.pointee != none)
-      work.push_back({into.pointee, gone.pointee, reason});
+    auto merge = [&](int &one, int other) {
+      if (one == none)
+        one = other;
+      else if (other != none)
+        work.push_back({one, other, reason});
+    };
+    merge(into.memory, gone.memory);
+    merge(into.pointee, gone.pointee);
+    auto all = std::exchange(gone.typed, {});
+    if (into.pointee != none)
+      all.append(std::exchange(into.typed, {}));
+    for (auto [type, target] : all) {
+      auto same = find_if(into.typed, [type](const auto &each) { return each.first == type; });
+      if (into.pointee != none)
+        work.push_back({into.pointee, target, reason});
+      else if (same != into.typed.end())
+        work.push_back({same->second, target, reason});
+      else
+        into.typed.push_back({type, target});
+    }
   }
 }
 
 /// Two values, or a value and what is in memory, may be the same: they point to the same.
-void Reach::join(int one, int other) {
-  int target = pointee(one), otherTarget = pointee(other);
+void Reach::join(int one, int other) { joinTargets(one, pointee(one), other, pointee(other)); }
+
+/// What two point to is the same.
+void Reach::joinTargets(int one, int target, int other, int otherTarget) {
   bool escapes = find(target) == outside || find(otherTarget) == outside;
   // What leads outside tells why; outside itself does not.
   int leading = find(one) == outside ? one : other;
@@ -102,6 +165,13 @@ void Reach::escape(int node, const Twine &how) {
     return;
   currentHow = how.str();
   join(node, outside);
+}
+
+/// What is in memory at a pointer is known outside.
+void Reach::escapeContent(int pointer, const Twine &how) {
+  currentHow = how.str();
+  int objects = pointee(pointer);
+  joinTargets(objects, memory(objects), outside, outside);
 }
 
 } // namespace farside

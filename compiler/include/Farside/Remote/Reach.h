@@ -16,6 +16,7 @@ class Instruction;
 class IntToPtrInst;
 class IntrinsicInst;
 class LoadInst;
+class MDNode;
 class Module;
 class StoreInst;
 class Type;
@@ -28,10 +29,11 @@ struct LibraryCall;
 
 /// Which values of a module may point to what some of its calls allocate.
 ///
-/// Objects are put into classes, those that a pointer may lead to into one, and values and classes of objects have one that
-/// they, or what is in them, point to (as in Steensgaard's analysis, without regard to fields, order or callers). What the
-/// module does not show is one class that points to itself; whatever comes to it has escaped. This is right for all that the
-/// module does: what it does in a way that is not understood is an escape.
+/// Objects are put into classes, those that a pointer may lead to into one, and values and what is in objects have one that
+/// they point to (as in Steensgaard's analysis, without regard to order or callers). Pointers in objects are told apart by what the
+/// language says they lead to: one that is stored as a pointer to a node is not read as one to an arc. What the module does not
+/// show is one class that points to itself; whatever comes to it has escaped. This is right for all that the module does: what it
+/// does in a way that is not understood is an escape.
 class Reach {
 public:
   /// `sites` are calls that allocate. Nothing of the module may change while this is in use.
@@ -56,11 +58,16 @@ public:
 private:
   /// A class, or a member that leads to one.
   struct Node {
-    int parent;
+    int parent = none;
+    /// Of a value and of what is in memory, the objects that it may point to.
     int pointee = none;
+    /// Of objects, what is in them.
+    int memory = none;
     /// Why it escaped.
     int reason = none;
     std::vector<unsigned> sites;
+    /// Of what is in memory, what pointers of a type point to, as long as all are read and written as of such.
+    llvm::SmallVector<std::pair<const llvm::MDNode *, int>, 2> typed;
   };
   static constexpr int none = -1;
   static constexpr int outside = 0;
@@ -69,11 +76,18 @@ private:
   int find(int node);
   int find(int node) const;
   int pointee(int node);
+  int memory(int objects);
+  int content(int memory, const llvm::MDNode *type);
+  const llvm::MDNode *typeOf(const llvm::Instruction &access, const llvm::Type *type);
+  void access(int pointer, const llvm::MDNode *type, int value);
+  void copyContent(int to, int from);
   void unify(int one, int other, int why);
   void join(int one, int other);
+  void joinTargets(int one, int target, int other, int otherTarget);
   int reasonOf(int member);
   void noteEscape(Node &node, int reason);
   void escape(int node, const llvm::Twine &how);
+  void escapeContent(int pointer, const llvm::Twine &how);
 
   int of(const llvm::Value *value);
   int ofConstant(const llvm::Constant *constant);
@@ -98,6 +112,8 @@ private:
   llvm::DenseMap<const llvm::Value *, int> values;
   llvm::DenseMap<const llvm::Function *, int> returns;
   std::vector<Escape> escapes, reasons;
+  /// The language whose types are told apart.
+  const llvm::MDNode *language = nullptr;
   /// What is being looked at.
   const llvm::Instruction *current = nullptr;
   std::string currentHow;

@@ -108,7 +108,7 @@ pub(crate) const WORKS: [Work; 6] = [
         small: &[1000, 30],
         needs: |of| {
             let (nodes, arcs) = (2 + 2 * of[0], of[0] * (of[1] + 2) + 2 + 2 * of[0]);
-            vec![Need::at_random("network", 80 * nodes + 32 * arcs)]
+            vec![Need::at_random("nodes", 80 * nodes), Need::in_order("arcs", 32 * arcs)]
         },
     },
     Work {
