@@ -52,31 +52,48 @@ int Reach::memory(int objects) {
   return find(nodes[objects].memory);
 }
 
-/// What pointers of a type point to that are in memory; without a type, what all do, which are not told apart any more.
-int Reach::content(int memory, const MDNode *type) {
+/// What pointers point to that are at a place in memory; without one, what all do, which are not told apart any more.
+int Reach::content(int memory, const TypedPlace &place) {
   memory = find(memory);
   if (nodes[memory].pointee != none)
     return nodes[memory].pointee;
-  auto &typed = nodes[memory].typed;
-  if (!type) {
-    auto all = std::exchange(typed, {});
+  if (!place) {
+    auto all = std::exchange(nodes[memory].typed, {});
     int target = pointee(memory);
-    for (auto [of, each] : all)
-      unify(target, each, none);
+    for (const Typed &each : all)
+      unify(target, each.target, none);
     return target;
   }
-  auto found = find_if(typed, [&](const auto &each) { return each.first == type; });
-  if (found != typed.end())
-    return found->second;
-  int made = fresh();
-  nodes[memory].typed.push_back({type, made});
-  return made;
+  int target = fresh();
+  SmallVector<int> same;
+  enter(nodes[memory].typed, {place, target}, same);
+  for (int each : same)
+    unify(target, each, none);
+  return target;
 }
 
-/// A value may be what is at a pointer, where it is read or written as of a type.
-void Reach::access(int pointer, const MDNode *type, int value) {
+/// Enters what pointers at a place point to. What is the same, of what was there, is returned: of the place, and, if they are
+/// accessed wherever they are, of all that are of the same type.
+void Reach::enter(SmallVectorImpl<Typed> &typed, const Typed &entry, SmallVectorImpl<int> &same) {
+  auto isSame = [&](const Typed &each) {
+    return each.place == entry.place || (each.place.type == entry.place.type && !each.place.record);
+  };
+  if (auto found = find_if(typed, isSame); found != typed.end())
+    return same.push_back(found->target);
+  if (!entry.place.record)
+    erase_if(typed, [&](const Typed &each) {
+      bool isField = each.place.type == entry.place.type;
+      if (isField)
+        same.push_back(each.target);
+      return isField;
+    });
+  typed.push_back(entry);
+}
+
+/// A value may be what is at a pointer, where it is read or written at a place.
+void Reach::access(int pointer, const TypedPlace &place, int value) {
   int objects = pointee(pointer);
-  joinTargets(objects, content(memory(objects), type), value, pointee(value));
+  joinTargets(objects, content(memory(objects), place), value, pointee(value));
 }
 
 /// Why what has escaped has: as what it is joined with, or for what is being looked at.
@@ -136,14 +153,14 @@ void Reach::unify(int one, int other, int why) {
     auto all = std::exchange(gone.typed, {});
     if (into.pointee != none)
       all.append(std::exchange(into.typed, {}));
-    for (auto [type, target] : all) {
-      auto same = find_if(into.typed, [type](const auto &each) { return each.first == type; });
+    for (const Typed &each : all) {
+      SmallVector<int> same;
       if (into.pointee != none)
-        work.push_back({into.pointee, target, reason});
-      else if (same != into.typed.end())
-        work.push_back({same->second, target, reason});
+        same.push_back(into.pointee);
       else
-        into.typed.push_back({type, target});
+        enter(into.typed, each, same);
+      for (int target : same)
+        work.push_back({target, each.target, reason});
     }
   }
 }

@@ -2,7 +2,6 @@
 
 #include "Farside/Remote/HeapCall.h"
 #include "Farside/Remote/LibraryCall.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalAlias.h"
@@ -28,39 +27,6 @@ bool isNarrow(const Type *type) {
 }
 
 bool canCarry(const Type *type) { return type->isFirstClassType() && !type->isLabelTy() && !type->isMetadataTy() && !type->isTokenTy(); }
-
-/// The type that an access is said to be of.
-const MDNode *accessedType(const Instruction &access) {
-  const MDNode *tag = access.getMetadata(LLVMContext::MD_tbaa);
-  auto *scalar = tag && tag->getNumOperands() >= 3 ? dyn_cast<MDNode>(tag->getOperand(1)) : nullptr;
-  return scalar && scalar->getNumOperands() >= 2 ? scalar : nullptr;
-}
-
-StringRef nameOfType(const MDNode &type) {
-  auto *name = dyn_cast<MDString>(type.getOperand(0));
-  return name ? name->getString() : "";
-}
-
-/// The language that a type is of: what is of different ones may be the same.
-const MDNode *languageOf(const MDNode *type) {
-  while (type->getNumOperands() >= 2)
-    if (auto *parent = dyn_cast_or_null<MDNode>(type->getOperand(1)))
-      type = parent;
-    else
-      break;
-  return type;
-}
-
-/// Whether the language rules out that what is accessed as a number is, or is a part of, a pointer. Characters may be
-/// parts of anything, and so may be what nothing is said of.
-bool isNumber(const Instruction &access, const Type *type) {
-  if (type->isPtrOrPtrVectorTy() || type->isAggregateType())
-    return false;
-  const MDNode *scalar = accessedType(access);
-  static constexpr StringLiteral numbers[] = {"int",   "long",  "long long", "short", "float",
-                                              "double", "bool", "_Bool", "__int128"};
-  return scalar && is_contained(numbers, nameOfType(*scalar));
-}
 
 /// Intrinsics that tell something of memory, and do nothing with it.
 bool onlyTells(const IntrinsicInst &call) {
@@ -130,7 +96,7 @@ void Reach::addSite(unsigned number, const CallBase &site) {
       escapes[number] = {true, &site, "it is stored where that cannot be followed"};
       return;
     }
-    nodes[find(content(memory(pointee(place)), nullptr))].sites.push_back(number);
+    nodes[find(content(memory(pointee(place)), {}))].sites.push_back(number);
     return;
   }
   nodes[find(pointee(made))].sites.push_back(number);
@@ -184,17 +150,14 @@ void Reach::flow(const Value *from, const Value *to) {
     join(one, other);
 }
 
-/// The type of pointers that an access is of, if that tells it from others.
-const MDNode *Reach::typeOf(const Instruction &access, const Type *type) {
-  const MDNode *accessed = type->isPointerTy() ? accessedType(access) : nullptr;
-  // Pointers of all types, such as `void *`, have other names.
-  StringRef name = accessed ? nameOfType(*accessed) : "";
-  if (name.size() < 2 || name[0] != 'p' || !isDigit(name[1]))
-    return nullptr;
-  const MDNode *own = languageOf(accessed);
+/// The place of an access, if that is told from others.
+TypedPlace Reach::placeOf(const Instruction &access, const Type *type) {
+  TypedPlace place = typedPlaceOf(access, type);
+  if (!place)
+    return {};
   if (!language)
-    language = own;
-  return own == language ? accessed : nullptr;
+    language = languageOf(place);
+  return language == languageOf(place) ? place : TypedPlace();
 }
 
 /// Something is made of a number that may be a pointer; nobody can tell what.
@@ -211,7 +174,7 @@ void Reach::addGlobals() {
       escape(node, "it is in the variable '" + variable.getName() + "', which other units of the program know");
     if (variable.hasInitializer())
       if (int content = of(variable.getInitializer()); content != none)
-        access(node, nullptr, content);
+        access(node, {}, content);
   }
   for (const GlobalAlias &alias : module.aliases())
     if (!alias.hasLocalLinkage() || used.contains(&alias))
@@ -245,7 +208,7 @@ void Reach::addLoad(const LoadInst &load) {
   if (isNumber(load, load.getType()))
     values[&load] = none;
   else if (from != none)
-    access(from, typeOf(load, load.getType()), of(&load));
+    access(from, placeOf(load, load.getType()), of(&load));
 }
 
 void Reach::addStore(const StoreInst &store) {
@@ -256,7 +219,7 @@ void Reach::addStore(const StoreInst &store) {
   if (isNumber(store, value->getType()))
     return compute(value);
   if (to != none)
-    access(to, typeOf(store, value->getType()), what);
+    access(to, placeOf(store, value->getType()), what);
   else
     escape(what, "it is stored where that cannot be followed");
 }
@@ -435,14 +398,14 @@ void Reach::add(const Instruction &instruction) {
     if (int to = of(exchange->getPointerOperand()); to != none)
       for (const Value *value : {exchange->getCompareOperand(), exchange->getNewValOperand(), (const Value *)exchange})
         if (int node = of(value); node != none)
-          access(to, nullptr, node);
+          access(to, {}, node);
     return;
   }
   if (auto *change = dyn_cast<AtomicRMWInst>(&instruction)) {
     int to = of(change->getPointerOperand());
     for (const Value *value : {change->getValOperand(), (const Value *)change})
       if (int node = of(value); node != none && to != none)
-        access(to, nullptr, node);
+        access(to, {}, node);
     return;
   }
   if (auto *back = dyn_cast<ReturnInst>(&instruction)) {

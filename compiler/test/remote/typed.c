@@ -22,9 +22,9 @@ struct arc {
   long cost;
 };
 
-// CHECK: typed.c:[[@LINE+1]]: remark: what is allocated here goes to the section 'nodes'
+// CHECK-DAG: typed.c:[[@LINE+1]]: remark: what is allocated here goes to the section 'nodes'
 static struct node *new_nodes(long count) { return calloc(count, sizeof(struct node)); }
-// CHECK: typed.c:[[@LINE+1]]: remark: what is allocated here goes to the section 'arcs'
+// CHECK-DAG: typed.c:[[@LINE+1]]: remark: what is allocated here goes to the section 'arcs'
 static struct arc *new_arcs(long count) { return calloc(count, sizeof(struct arc)); }
 
 // What is copied as a whole is of the same types.
@@ -33,11 +33,11 @@ struct pair {
   struct arc *arc;
   long rest[6];
 };
-// CHECK: typed.c:[[@LINE+1]]: remark: what is allocated here goes to the section 'pairs'
+// CHECK-DAG: typed.c:[[@LINE+1]]: remark: what is allocated here goes to the section 'pairs'
 static struct pair *new_pairs(long count) { return calloc(count, sizeof(struct pair)); }
 
 static long walk(struct pair *pairs, long count) {
-  long all = 0;
+  unsigned long all = 0;
   for (long i = 0; i < count; i++) {
     struct pair *pair = &pairs[i];
     for (struct node *node = pair->node; node; node = node->parent)
@@ -71,7 +71,7 @@ static long together(void) {
   struct pair first = pairs[0];
   pairs[0] = pairs[3];
   pairs[3] = first;
-  long all = walk(pairs, PAIRS);
+  unsigned long all = walk(pairs, PAIRS);
   free(pairs);
   free(arcs);
   free(nodes);
@@ -93,13 +93,13 @@ union either {
   struct other *other;
 };
 // The first of them may.
-// CHECK: typed.c:[[@LINE+2]]: remark: what is allocated here goes to the section 'ones'
+// CHECK-DAG: typed.c:[[@LINE+2]]: remark: what is allocated here goes to the section 'ones'
 static struct one *new_one(long value) {
   struct one *made = malloc(sizeof *made);
   made->value = value;
   return made;
 }
-// CHECK: typed.c:[[@LINE+2]]: remark: what is allocated here does not go to the section 'others': pointers to it may also lead to the section 'ones'
+// CHECK-DAG: typed.c:[[@LINE+2]]: remark: what is allocated here does not go to the section 'others': pointers to it may also lead to the section 'ones'
 static struct other *new_other(long value) {
   struct other *made = malloc(sizeof *made);
   made->values[0] = made->values[2] = value;
@@ -108,7 +108,7 @@ static struct other *new_other(long value) {
 }
 
 __attribute__((noinline)) static long look(struct box *boxes, long count) {
-  long all = 0;
+  unsigned long all = 0;
   for (long i = 0; i < count; i++)
     all = all * 31 + (i % 2 ? ((struct one *)boxes[i].content)->value : ((struct other *)boxes[i].content)->values[2]);
   return all;
@@ -128,14 +128,93 @@ __attribute__((noinline)) static long turn(union either *eithers, struct box *bo
       eithers[i].one = boxes[i].content;
     else
       eithers[i].other = boxes[i].content;
-  long all = 0;
+  unsigned long all = 0;
   for (long i = 0; i < count; i++)
     all = all * 31 + (i % 2 ? eithers[i].one->value : eithers[i].other->values[0]);
   return all;
 }
 
+// Fields of one record are told apart, also those that lead to anything, and those of a record within another.
+struct columns {
+  int *hours, *zones;
+};
+struct frame {
+  long count;
+  struct columns columns;
+  void *label;
+};
+// CHECK-DAG: typed.c:[[@LINE+1]]: remark: what is allocated here goes to the section 'hours'
+static int *new_hours(long count) { return calloc(count, sizeof(int)); }
+// CHECK-DAG: typed.c:[[@LINE+1]]: remark: what is allocated here goes to the section 'zones'
+static int *new_zones(long count) { return calloc(count, sizeof(int)); }
+// CHECK-DAG: typed.c:[[@LINE+1]]: remark: what is allocated here goes to the section 'labels'
+static char *new_label(void) { return calloc(300, 1); }
+
+__attribute__((noinline)) static void fill_columns(struct columns *columns, long count) {
+  for (long i = 0; i < count; i++) {
+    columns->hours[i] = i % 24;
+    columns->zones[i] = i * 7 % 256;
+  }
+}
+
+__attribute__((noinline)) static long query(struct frame *frame) {
+  unsigned long all = strlen(frame->label);
+  for (long i = 0; i < frame->count; i++)
+    all = all * 31 + frame->columns.hours[i] + frame->columns.zones[frame->count - 1 - i];
+  return all;
+}
+
+// Where a field is come to as a pointer of its type, it may be any of these.
+struct halves {
+  short *low, *high;
+};
+// CHECK-DAG: typed.c:[[@LINE+1]]: remark: what is allocated here goes to the section 'lows'
+static short *new_low(long count) { return calloc(count, sizeof(short)); }
+// CHECK-DAG: typed.c:[[@LINE+1]]: remark: what is allocated here does not go to the section 'highs': pointers to it may also lead to the section 'lows'
+static short *new_high(long count) { return calloc(count, sizeof(short)); }
+
+__attribute__((noinline)) static void swap(short **one, short **other) {
+  short *kept = *one;
+  *one = *other;
+  *other = kept;
+}
+
+__attribute__((noinline)) static long difference(struct halves *halves, long count) {
+  unsigned long all = 0;
+  for (long i = 0; i < count; i++)
+    all = all * 31 + halves->low[i] - 2 * halves->high[i];
+  return all;
+}
+
+__attribute__((noinline)) static long records(struct frame *frame, struct halves *halves, long count) {
+  frame->count = count;
+  frame->columns.hours = new_hours(count);
+  frame->columns.zones = new_zones(count);
+  frame->label = memset(new_label(), 'x', 299);
+  fill_columns(&frame->columns, count);
+  halves->low = new_low(count);
+  halves->high = new_high(count);
+  for (long i = 0; i < count; i++) {
+    halves->low[i] = i % 100;
+    halves->high[i] = i % 77;
+  }
+  unsigned long all = query(frame) + difference(halves, count);
+  swap(&halves->low, &halves->high);
+  all = all * 31 + difference(halves, count);
+  free(halves->low);
+  free(halves->high);
+  free(frame->label);
+  free(frame->columns.zones);
+  free(frame->columns.hours);
+  return all;
+}
+
 int main(void) {
   enum { BOXES = 50 };
+  struct frame *frame = malloc(sizeof *frame);
+  struct halves halves;
+  printf("%lx\n", records(frame, &halves, 3000));
+  free(frame);
   struct box boxes[BOXES];
   union either eithers[BOXES];
   printf("%lx\n", together());

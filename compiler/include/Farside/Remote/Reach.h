@@ -1,6 +1,7 @@
 #ifndef FARSIDE_REMOTE_REACH_H
 #define FARSIDE_REMOTE_REACH_H
 
+#include "Farside/Remote/TypedPlace.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
@@ -31,8 +32,8 @@ struct LibraryCall;
 ///
 /// Objects are put into classes, those that a pointer may lead to into one, and values and what is in objects have one that
 /// they point to (as in Steensgaard's analysis, without regard to order or callers). Pointers in objects are told apart by what the
-/// language says they lead to: one that is stored as a pointer to a node is not read as one to an arc. What the module does not
-/// show is one class that points to itself; whatever comes to it has escaped. This is right for all that the module does: what it
+/// language says of them: one that is stored as a pointer to a node is not read as one to an arc, nor from another field. What the
+/// module does not show is one class that points to itself; whatever comes to it has escaped. This is right for all that the module does: what it
 /// does in a way that is not understood is an escape.
 class Reach {
 public:
@@ -56,6 +57,10 @@ public:
   static bool hasAddressTaken(const llvm::Function &function);
 
 private:
+  struct Typed {
+    TypedPlace place;
+    int target;
+  };
   /// A class, or a member that leads to one.
   struct Node {
     int parent = none;
@@ -66,8 +71,8 @@ private:
     /// Why it escaped.
     int reason = none;
     std::vector<unsigned> sites;
-    /// Of what is in memory, what pointers of a type point to, as long as all are read and written as of such.
-    llvm::SmallVector<std::pair<const llvm::MDNode *, int>, 2> typed;
+    /// Of what is in memory, what pointers at a place point to, as long as all are read and written at such.
+    llvm::SmallVector<Typed, 2> typed;
   };
   static constexpr int none = -1;
   static constexpr int outside = 0;
@@ -77,9 +82,10 @@ private:
   int find(int node) const;
   int pointee(int node);
   int memory(int objects);
-  int content(int memory, const llvm::MDNode *type);
-  const llvm::MDNode *typeOf(const llvm::Instruction &access, const llvm::Type *type);
-  void access(int pointer, const llvm::MDNode *type, int value);
+  static void enter(llvm::SmallVectorImpl<Typed> &typed, const Typed &entry, llvm::SmallVectorImpl<int> &same);
+  int content(int memory, const TypedPlace &place);
+  TypedPlace placeOf(const llvm::Instruction &access, const llvm::Type *type);
+  void access(int pointer, const TypedPlace &place, int value);
   void copyContent(int to, int from);
   void unify(int one, int other, int why);
   void join(int one, int other);
