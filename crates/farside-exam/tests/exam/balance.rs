@@ -220,8 +220,10 @@ fn memory_goes_where_it_helps_whoever_dies() {
     stage.until(total, "the daemon says that it is there", |_| !stage.said().is_empty());
     let one = stage.run(&[], &["loop", "12000"]);
     let other = stage.run(&[], &["chance", "60000"]);
-    let seen = stage.until(total, "the loop gets what it needs", loop_fits);
-    assert!(of(&seen, "chance").is_some_and(|it| it.limit < 25 * MIB), "{seen:#?}");
+    // The loop may have gone far before the other one is there.
+    let fits =
+        |seen: &[Seen]| loop_fits(seen) && of(seen, "chance").is_some_and(|it| it.limit < 25 * MIB);
+    stage.until(total, "the loop gets what it needs", fits);
 
     // There is one daemon.
     let second = stage.output(&["balance", "--local", "1G"]);
