@@ -70,6 +70,10 @@ impl Budget {
     /// Shows so many bytes as the limit where there is none.
     pub fn show_limit(&self, bytes: u64) {
         self.counters.limit_bytes.fetch_max(bytes, Relaxed);
+        // It may have been set meanwhile.
+        if !self.is_unlimited() {
+            self.counters.limit_bytes.store(self.whole() * PAGE as u64, Relaxed);
+        }
     }
 
     /// Frames allowed to the paged region.
@@ -322,6 +326,21 @@ mod tests {
         budget.give(4);
         assert_eq!(budget.take(9), 4);
         assert_eq!(counters.resident_peak_bytes.load(Relaxed), 10 * 4096);
+    }
+
+    #[test]
+    fn without_a_limit_what_is_used_is_shown_until_there_is_one() {
+        let counters = Box::leak(Box::default());
+        let budget = Budget::unlimited(counters);
+        let shown = || counters.limit_bytes.load(Relaxed) / PAGE as u64;
+        assert_eq!((budget.take(5000), budget.is_unlimited(), shown()), (5000, true, 5000));
+        budget.give(4000);
+        assert_eq!((budget.take(10), shown()), (10, 5000));
+        budget.set_limit(1200);
+        assert_eq!((budget.take(9000), budget.is_unlimited(), shown()), (190, false, 1200));
+        // Somebody who saw that there was none comes late.
+        budget.show_limit(1 << 40);
+        assert_eq!(shown(), 1200);
     }
 
     #[test]

@@ -367,7 +367,8 @@ impl Pager {
     /// Changes the local limit; when it shrinks, the next transitions evict what is over it.
     pub fn set_limit_bytes(&self, bytes: u64) {
         let pages = bytes / PAGE as u64;
-        let old = self.budget.limit();
+        let shown = self.counters.limit_bytes.load(Relaxed) / PAGE as u64;
+        let old = if self.budget.is_unlimited() { shown } else { self.budget.limit() };
         self.budget.set_limit(pages);
         self.let_policy_grow(old, pages);
     }
