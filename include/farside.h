@@ -405,8 +405,8 @@ extern int farside_region(const void *address, size_t size, const char *replacem
     (farside_region ? farside_region((const void *)(address), size, replacement) : 0)
 
 /*
- * size_t farside_local_limit(void): the bytes of the program's far memory that may be resident at the moment; 0 if it does not
- * run under Farside. A limit that is a percentage grows with the program.
+ * size_t farside_local_limit(void): the bytes of the program's far memory that may be resident at the moment; SIZE_MAX if all
+ * may; 0 if it does not run under Farside. A limit that is a percentage below 100 grows with the program.
  */
 extern size_t farside_local_limit(void) FARSIDE_WEAK;
 

@@ -132,7 +132,7 @@ enum Verb {
 #[derive(Debug, Args)]
 struct RunArguments {
     /// Most memory of the program that may be resident: a size (400M, 1.5GiB, 409600) or a
-    /// percentage of its peak footprint (25%).
+    /// percentage of its peak footprint (25%; from 100% on nothing leaves).
     #[arg(long, value_name = "SIZE|PERCENT")]
     local: Option<String>,
     /// Where far pages lie: embedded:[latency=5us,...]; tcp://HOST[:PORT] or ucx://HOST[:PORT] of a `farside node`, and
