@@ -129,8 +129,6 @@ std::optional<unsigned> Candidates::siteOf(const CallBase &call) const {
   return found == numbers.end() ? std::nullopt : std::optional(found->second);
 }
 
-Candidates::Key Candidates::keyOf(const SiteName &site) { return {site.file, site.function, site.line, site.column}; }
-
 /// Calls that come from the same place, as copies of what was inlined, are of one site.
 unsigned Candidates::enter(const SiteName &site) {
   auto [known, isNew] = numbers.try_emplace(keyOf(site), sites.size());

@@ -39,6 +39,8 @@ SiteName siteNameOf(const CallBase &call) {
           place->getColumn(), 0};
 }
 
+SiteKey keyOf(const SiteName &site) { return {site.file, site.function, site.line, site.column}; }
+
 bool isNameable(const CallBase &call) {
   const DILocation *place = placeOfSite(call);
   return place && place->getLine() && !isOfSystem(*place->getScope());

@@ -2,6 +2,9 @@
 #define FARSIDE_LIB_PROFILE_SITENAMES_H
 
 #include "Farside/Sections/SectionFile.h"
+#include <cstdint>
+#include <string>
+#include <tuple>
 
 namespace llvm {
 class CallBase;
@@ -13,6 +16,10 @@ namespace farside {
 /// How a section file names a call that allocates. What was inlined from a header of the system is known by the place of
 /// the program that it was inlined to.
 SiteName siteNameOf(const llvm::CallBase &call);
+
+/// What tells sites apart: calls that come from the same place are of one.
+using SiteKey = std::tuple<std::string, std::string, uint64_t, uint64_t>;
+SiteKey keyOf(const SiteName &site);
 
 /// Whether what is in the source is in a header that comes with the compiler or the system.
 bool isOfSystem(const llvm::DIScope &scope);

@@ -40,16 +40,14 @@ public:
   std::optional<unsigned> siteOf(const llvm::CallBase &call) const;
 
 private:
-  using Key = std::tuple<std::string, std::string, uint64_t, uint64_t>;
-  static Key keyOf(const SiteName &site);
-
   unsigned enter(const SiteName &site);
   llvm::json::Array describeSites(const Plan &plan, llvm::ArrayRef<unsigned> siteOfCall) const;
   llvm::json::Array describeAccesses(llvm::Module &module, const Plan &plan, llvm::ArrayRef<unsigned> siteOfCall,
                                      llvm::FunctionAnalysisManager &analyses) const;
 
   std::vector<SiteName> sites;
-  std::map<Key, unsigned> numbers;
+  /// By what tells sites apart.
+  std::map<std::tuple<std::string, std::string, uint64_t, uint64_t>, unsigned> numbers;
   llvm::json::Object description;
 };
 
