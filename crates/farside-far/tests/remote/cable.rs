@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What all connections of a cable share.
 struct State {
@@ -63,7 +63,9 @@ impl Cable {
 
     /// Waits until somebody has tried so often to connect, in vain.
     pub fn wait_until_tried(&self, times: u64) {
+        let deadline = Instant::now() + Duration::from_secs(60);
         while self.state.tried.load(SeqCst) < times {
+            assert!(Instant::now() < deadline, "nobody has tried {times} times to connect");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
