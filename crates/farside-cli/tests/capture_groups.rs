@@ -26,7 +26,8 @@ fn check(argv: &[&str]) -> (u64, u64) {
     (accesses, foretold)
 }
 
-/// Every access that is foretold of a program happens, and no other.
+/// Every access that is foretold of a program happens, and no other. The program takes no signals: QEMU 7.2 tells of
+/// what it writes into a signal's frame itself as if the last instruction of the block before had done it.
 fn hold(test: &str, argv: &[&str]) {
     if !works(test) {
         return;
@@ -59,8 +60,9 @@ fn groups_hold_in_bash() {
 
 #[test]
 fn groups_hold_in_openssl() {
-    let speed = ["/usr/bin/openssl", "speed", "-seconds", "1", "-bytes", "1024", "sha256"];
-    hold("groups_hold_in_openssl", &speed);
+    let digest =
+        ["/usr/bin/openssl", "dgst", "-sha256", "/usr/bin/openssl", "/usr/bin/qemu-x86_64"];
+    hold("groups_hold_in_openssl", &digest);
 }
 
 /// Instructions of many forms, with every register as base, index and operand, made from a seed by the program
