@@ -79,6 +79,9 @@ std::optional<Effects> effectsOf(scf::ForOp loop, const SymbolTable &tables, con
   WalkResult result = loop.getBody()->walk([&](Operation *op) {
     if (isDebugMarker(op))
       return WalkResult::advance();
+    // It may never end, and comes to other places in each turn.
+    if (isa<LoopLikeOpInterface>(op))
+      return WalkResult::interrupt();
     if (auto call = dyn_cast<LLVM::CallOp>(op)) {
       effects.setsErrno |= touchesErrno(call, tables);
       return comesBack(call, tables) ? WalkResult::advance() : WalkResult::interrupt();

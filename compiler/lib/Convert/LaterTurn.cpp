@@ -38,8 +38,10 @@ LaterTurn::Kind LaterTurn::kindOf(Value value, unsigned depth) {
     return {true};
   if (value == loop.getInductionVar())
     return {true, true};
+  if (Value init = initOf(value))
+    return kindOf(init, depth);
   Operation *op = value.getDefiningOp();
-  if (!op || !depth || op->getParentOfType<LoopLikeOpInterface>() != loop)
+  if (!op || !depth || (op->getParentOfType<LoopLikeOpInterface>() != loop && !conditioned(op)))
     return {};
   if (auto load = dyn_cast<LLVM::LoadOp>(op))
     return kindOfLoad(load, depth);
@@ -48,6 +50,23 @@ LaterTurn::Kind LaterTurn::kindOf(Value value, unsigned depth) {
     return {kind.isKnown, kind.varies, true};
   }
   return isComputed(op) ? kindOfOperands(op, depth) : Kind();
+}
+
+/// The loop of the body whose condition an operation of it belongs to: its first turn begins with that.
+scf::WhileOp LaterTurn::conditioned(Operation *op) {
+  auto inner = op->getParentOfType<scf::WhileOp>();
+  bool is = inner && inner.getBefore().isAncestor(op->getParentRegion()) &&
+            op->getParentOfType<LoopLikeOpInterface>() == inner &&
+            inner->getParentOfType<LoopLikeOpInterface>() == loop;
+  return is ? inner : scf::WhileOp();
+}
+
+/// What a loop of the body begins with, of a value that it may change.
+Value LaterTurn::initOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto inner = argument ? dyn_cast<scf::WhileOp>(argument.getOwner()->getParentOp()) : scf::WhileOp();
+  bool begins = inner && argument.getOwner() == inner.getBeforeBody() && conditioned(&argument.getOwner()->front());
+  return begins ? inner.getInits()[argument.getArgNumber()] : Value();
 }
 
 /// Only of what each turn loads, from an address that is known for certain, and will still be one.
@@ -77,6 +96,8 @@ SmallVector<rmem::LoadOp> LaterTurn::loadsOf(Value value) {
   llvm::SmallDenseSet<Operation *> seen;
   while (!rest.empty()) {
     Value next = rest.pop_back_val();
+    if (Value init = initOf(next))
+      next = init;
     Operation *op = next.getDefiningOp();
     if (loop.isDefinedOutsideOfLoop(next) || !op || !seen.insert(op).second)
       continue;
@@ -99,6 +120,8 @@ Value LaterTurn::copy(Value value, IRMapping &copies, OpBuilder &builder) {
     return copied;
   if (loop.isDefinedOutsideOfLoop(value))
     return value;
+  if (Value init = initOf(value))
+    return copy(init, copies, builder);
   Operation *op = value.getDefiningOp();
   for (Value operand : op->getOperands())
     copies.map(operand, copy(operand, copies, builder));

@@ -26,6 +26,7 @@ public:
 
   LaterTurn(mlir::scf::ForOp loop, const mlir::SymbolTable &tables);
 
+  /// What is in the condition of a loop of the body is known as it is when that loop begins.
   Kind kindOf(mlir::Value value) { return kindOf(value, deepest); }
 
   /// The loads from sections that it takes.
@@ -43,6 +44,8 @@ private:
 
   Kind kindOf(mlir::Value value, unsigned depth);
   Kind kindOfLoad(mlir::LLVM::LoadOp load, unsigned depth);
+  mlir::scf::WhileOp conditioned(mlir::Operation *op);
+  mlir::Value initOf(mlir::Value value);
   Kind kindOfOperands(mlir::Operation *op, unsigned depth);
   mlir::Value copy(mlir::Value value, mlir::IRMapping &copies, mlir::OpBuilder &builder);
   mlir::Value load(rmem::LoadOp load, mlir::IRMapping &copies, mlir::OpBuilder &builder);

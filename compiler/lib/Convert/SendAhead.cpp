@@ -25,7 +25,7 @@ namespace {
 /// So many turns ahead is sent for, or as many as are an eighth of the section.
 constexpr int64_t turnsAhead = 32;
 constexpr int64_t partOfSection = 8;
-/// The same for a loop with loops in it, whose turns take long, and bring other lines.
+/// The same for a loop with loops in it that do more than look for something: its turns take long, and bring other lines.
 constexpr int64_t longTurnsAhead = 1;
 /// So many lines are sent for in one go, or as many as are a part of those turns.
 constexpr int64_t mostTogether = 16;
@@ -67,17 +67,33 @@ public:
 private:
   void findTargets(Block &block) {
     for (Operation &op : block) {
-      if (auto either = dyn_cast<scf::IfOp>(op)) {
-        for (Region &region : either->getRegions())
+      if (isa<scf::IfOp, scf::IndexSwitchOp>(op)) {
+        for (Region &region : op.getRegions())
           if (!region.empty())
             findTargets(region.front());
         continue;
       }
-      if (isa<scf::ForOp, scf::WhileOp>(op))
-        hasLoops = true;
+      if (isa<scf::ForOp>(op))
+        hasLongTurns = true;
+      if (auto search = dyn_cast<scf::WhileOp>(op)) {
+        hasLongTurns |= !isSearch(search);
+        findTargets(*search.getBeforeBody());
+      }
       if (auto [pointer, section] = accessedBy(&op); section)
         add(&op, pointer, section);
     }
+  }
+
+  /// Whether a loop goes on until it has found something: it has no loops itself, and changes nothing. That takes few turns
+  /// as a rule, or no program would look for it this way.
+  bool isSearch(scf::WhileOp inner) {
+    auto isMore = [&](Operation *op) {
+      if (auto call = dyn_cast<LLVM::CallOp>(op))
+        return !touchesNothing(call, tables);
+      return isa<LoopLikeOpInterface>(op) ? op != inner : isa<rmem::StoreOp, LLVM::StoreOp, CallOpInterface>(op);
+    };
+    return !inner->walk([&](Operation *op) { return isMore(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+                .wasInterrupted();
   }
 
   void add(Operation *access, Value pointer, FlatSymbolRefAttr section) {
@@ -117,7 +133,7 @@ private:
     for (Target &target : targets) {
       rmem::CacheSectionOp section = lookup(target.section);
       int64_t lines = section.getCapacity() / section.getLine();
-      int64_t turns = std::min(hasLoops ? longTurnsAhead : turnsAhead, lines / partOfSection / target.depth);
+      int64_t turns = std::min(hasLongTurns ? longTurnsAhead : turnsAhead, lines / partOfSection / target.depth);
       target.ahead = section.getAhead() ? turns * target.depth : 0;
     }
     SmallVector<Target> ordered;
@@ -249,7 +265,7 @@ private:
   OpBuilder builder;
   Location location;
   SmallVector<Target> targets;
-  bool hasLoops = false;
+  bool hasLongTurns = false;
 };
 
 struct SendAhead : impl::SendAheadBase<SendAhead> {

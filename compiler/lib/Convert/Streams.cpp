@@ -15,17 +15,24 @@ namespace {
 /// So many lines are held at once at most; sections have room for a few more than are full.
 constexpr size_t mostStreams = 8;
 
-/// Whether the body does nothing that lines cannot be held over: it may have no loops, and calls may free.
+/// So many operations a body with loops may have: it is there twice then, and what is in it may be already.
+constexpr unsigned mostWithLoops = 128;
+
+/// Whether the body does nothing that lines cannot be held over: calls may free, and loops in it that hold lines themselves
+/// are what takes the time.
 bool isHarmless(scf::ForOp loop, const SymbolTable &tables) {
+  unsigned count = 0;
+  bool hasLoops = false;
   WalkResult result = loop.getBody()->walk([&](Operation *op) {
-    if (isa<scf::ForOp, scf::WhileOp>(op))
-      return WalkResult::interrupt();
+    ++count;
+    hasLoops |= isa<scf::ForOp, scf::WhileOp>(op);
     if (auto call = dyn_cast<LLVM::CallOp>(op); call && touchesNothing(call, tables))
       return WalkResult::advance();
-    bool isKnown = isa<rmem::LoadOp, rmem::StoreOp, LLVM::LoadOp, LLVM::StoreOp, scf::IfOp, scf::YieldOp>(op);
+    bool isKnown = isa<rmem::LoadOp, rmem::StoreOp, rmem::FollowOp, LLVM::LoadOp, LLVM::StoreOp, scf::ForOp,
+                       scf::WhileOp, scf::IfOp, scf::IndexSwitchOp, scf::YieldOp, scf::ConditionOp>(op);
     return isKnown || isMemoryEffectFree(op) ? WalkResult::advance() : WalkResult::interrupt();
   });
-  return !result.wasInterrupted();
+  return !result.wasInterrupted() && !(hasLoops && count > mostWithLoops);
 }
 
 void add(SmallVectorImpl<Stream> &streams, Stream::Access access, const Stream &made, int64_t line) {

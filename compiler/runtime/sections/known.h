@@ -16,10 +16,18 @@ PART int64_t slot_known(const struct farside_section *section, uint64_t pointer,
     /* Plain memory has one set, and no such factor. */
     const uint64_t set = exact ? line & (section->sets - 1)
                                : (uint64_t)((wide)(section->magic * (uint32_t)line) * section->sets >> 64);
-    const uint64_t slot = set * ways;
-    if (__builtin_expect(section->tags[slot] == line, 1)) return (int64_t)slot;
-    if (ways == 2 && section->tags[slot + 1] == line) return (int64_t)slot + 1;
-    return -1;
+    uint64_t slot = set * ways;
+    /*
+     * Which of two it is cannot be foreseen, so that no branch depends on it. Where the bytes are is known only once the
+     * tags are; the processor loads both places meanwhile.
+     */
+    if (ways == 2) {
+        const unsigned char *first = section->data + (slot << shift) + (pointer & (((uint64_t)1 << shift) - 1));
+        __builtin_prefetch(first);
+        __builtin_prefetch(first + ((uint64_t)1 << shift));
+        slot += section->tags[slot + 1] == line;
+    }
+    return __builtin_expect(section->tags[slot] == line, 1) ? (int64_t)slot : -1;
 }
 
 PART int is_split_known(uint64_t pointer, size_t size, uint32_t shift) {

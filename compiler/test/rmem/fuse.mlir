@@ -964,6 +964,35 @@ llvm.func @three(%a: !llvm.ptr, %n: i64) {
   llvm.return
 }
 
+// A loop in a loop may never end.
+// CHECK-LABEL: llvm.func @searching(
+// CHECK: scf.for
+// CHECK: scf.while
+// CHECK: scf.for
+// CHECK-NOT: {rmem.fused}
+// CHECK: llvm.return
+llvm.func @searching(%a: !llvm.ptr, %b: !llvm.ptr, %n: i64) {
+  %from = arith.constant 0 : i64
+  %step = arith.constant 1 : i64
+  scf.for unsigned %i = %from to %n step %step : i64 {
+    %at = llvm.getelementptr %a[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    %v = rmem.load @numbers, %at align 8 : i64
+    %found = scf.while (%p = %v) : (i64) -> i64 {
+      %more = arith.cmpi ne, %p, %n : i64
+      scf.condition(%more) %p : i64
+    } do {
+    ^bb0(%p: i64):
+      %next = arith.addi %p, %step : i64
+      scf.yield %next : i64
+    }
+  }
+  scf.for unsigned %i = %from to %n step %step : i64 {
+    %at = llvm.getelementptr %b[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    rmem.store @others, %n, %at align 8 : i64
+  }
+  llvm.return
+}
+
 // Places are those of the loops: of what the second does, too.
 // RUN: farside-opt %s --farside-fuse-loops --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=PLACES
 // PLACES-LABEL: llvm.func @placed(

@@ -235,3 +235,36 @@ llvm.func @twice(%array: !llvm.ptr, %value: i64) {
   }
   llvm.return
 }
+
+// Lines are held over loops in the body that hold none, as one that looks for something.
+// CHECK-LABEL: llvm.func @searches
+// CHECK: %[[LINE:.*]] = rmem.hold @numbers
+// CHECK: scf.for unsigned
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]]
+// CHECK: llvm.load %[[AT]]
+// CHECK: scf.while
+// CHECK: rmem.load @nodes
+// CHECK: rmem.let_go @numbers, %[[LINE]]
+// CHECK: llvm.return
+llvm.func @searches(%array: !llvm.ptr, %table: !llvm.ptr, %count: i64) -> i64 {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero, %zero : i64, i64)
+^loop(%i: i64, %sum: i64):
+  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %key = rmem.load @numbers, %at align 8 : i64
+  llvm.br ^probe(%key : i64)
+^probe(%place: i64):
+  %entry = llvm.getelementptr %table[%place] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %there = rmem.load @nodes, %entry align 8 : i64
+  %next_place = llvm.add %place, %one : i64
+  %found = llvm.icmp "eq" %there, %key : i64
+  llvm.cond_br %found, ^found, ^probe(%next_place : i64)
+^found:
+  %more_sum = llvm.add %sum, %place : i64
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next, %more_sum : i64, i64), ^end
+^end:
+  llvm.return %more_sum : i64
+}

@@ -33,10 +33,10 @@ def FuseLoops : Pass<"farside-fuse-loops", "mlir::ModuleOp"> {
 def HoldLines : Pass<"farside-hold-lines", "mlir::ModuleOp"> {
   let summary = "Look lines up once in loops that go through them";
   let description = [{
-    An innermost `scf.for` that in each of its turns loads or stores what is a constant distance from the last is cut into
+    An `scf.for` that in each of its turns loads or stores what is a constant distance from the last is cut into
     loops over as many turns as all of its lines last. Lines are held meanwhile, so that what is in them is loaded and
     stored as plain memory, and lines that the loop comes to are sent for. Where elements lie across the end of a line, or
-    lines cannot be held, a turn is done by lookups.
+    lines cannot be held, a turn is done by lookups. Loops in its body must be short, and hold no lines themselves.
   }];
   let dependentDialects = ["::farside::rmem::RmemDialect", "mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect",
                            "mlir::scf::SCFDialect"];
