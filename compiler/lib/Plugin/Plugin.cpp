@@ -7,7 +7,9 @@
 #include "Farside/Profile/Instrument.h"
 #include "Farside/Profile/Kept.h"
 #include "Farside/Profile/SpecializeAll.h"
+#include "Farside/Remote/LendableCalls.h"
 #include "Farside/Remote/Specialize.h"
+#include "Farside/Remote/SunkAccesses.h"
 #include "Farside/Remote/TextCopies.h"
 #include "Farside/Remote/Versions.h"
 #include "llvm/IR/DebugInfo.h"
@@ -196,14 +198,18 @@ public:
     // What is known of functions holds on to their instructions, which may be gone afterwards.
     functions.clear();
     markInlined(module);
-    if (isConverting())
+    if (isConverting()) {
       farside::takeTextCopiesApart(module);
+      farside::makeLendable(module);
+      farside::raiseSunkAccesses(module);
+    }
     std::optional<farside::Candidates> candidates;
     if (!profile.empty()) {
       farside::inlineOthers(module, functions, [&](Module &changed) {
         simplifying.run(changed, analyses);
         analyses.clear(changed, changed.getName());
       });
+      farside::raiseSunkAccesses(module);
       farside::specializeAll(module);
       candidates.emplace(module, functions);
       functions.clear();

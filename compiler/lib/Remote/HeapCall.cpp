@@ -2,7 +2,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/Instructions.h"
 
 using namespace llvm;
@@ -94,6 +96,12 @@ HeapCall heapCallOf(const CallBase &call) {
 bool allocates(const CallBase &call) {
   HeapCall heap = heapCallOf(call);
   return heap != HeapCall::no && heap != HeapCall::free && heap != HeapCall::destroy;
+}
+
+bool mayBeAllocated(const Value *pointer) {
+  SmallVector<const Value *> objects;
+  getUnderlyingObjects(pointer, objects, nullptr, /*MaxLookup=*/0);
+  return any_of(objects, [](const Value *object) { return !isa<AllocaInst, GlobalVariable>(object); });
 }
 
 } // namespace farside

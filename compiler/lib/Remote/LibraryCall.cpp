@@ -83,6 +83,7 @@ bool fits(const CallBase &call, const LibraryCall &library) {
            return call.getArgOperand(borrow.argument)->getType()->isPointerTy() && isLength(call, borrow.length) &&
                   isLength(call, borrow.factor);
          }) &&
+         all_of(library.others, [&](const Borrow &borrow) { return isLength(call, borrow.length); }) &&
          (library.returned == none || call.getType()->isPointerTy());
 }
 
@@ -158,24 +159,23 @@ std::optional<LibraryCall> printing(const CallBase &call, const Format &format) 
   if (format.room)
     library.borrows.push_back(*format.room);
   int32_t first = format.argument + 1;
-  for (auto [argument, most] : *texts)
-    if (library.borrows.size() < mostBorrows && unsigned(first + argument) < call.arg_size())
-      library.borrows.push_back(text(first + argument, most == none ? none : first + most));
+  for (auto [argument, most] : *texts) {
+    unsigned number = first + argument;
+    if (number >= call.arg_size() || !mayBeAllocated(call.getArgOperand(number)))
+      continue;
+    Borrow borrow = text(number, most == none ? none : first + most);
+    if (library.borrows.size() < mostBorrows)
+      library.borrows.push_back(borrow);
+    else
+      library.others.push_back(borrow);
+  }
   return library;
 }
 
-} // namespace
-
-const Borrow *LibraryCall::of(unsigned argument) const {
-  auto found = find_if(borrows, [&](const Borrow &borrow) { return unsigned(borrow.argument) == argument; });
-  return found == borrows.end() ? nullptr : found;
-}
-
-std::optional<LibraryCall> libraryCallOf(const CallBase &call) {
+std::optional<LibraryCall> describe(const CallBase &call) {
   const Function *callee = call.getCalledFunction();
-  // What may throw into the program, or is called in its place, is none of these.
-  if (!callee || !callee->isDeclaration() || !isa<CallInst>(call) || call.hasOperandBundles() ||
-      call.isMustTailCall() || call.isNoBuiltin())
+  // What is called in the place of the program's is none of these.
+  if (!callee || !callee->isDeclaration() || call.hasOperandBundles() || call.isMustTailCall() || call.isNoBuiltin())
     return std::nullopt;
   std::optional<LibraryCall> library;
   StringRef name = callee->getName();
@@ -196,6 +196,19 @@ std::optional<LibraryCall> libraryCallOf(const CallBase &call) {
     return std::nullopt;
   return library;
 }
+
+} // namespace
+
+const Borrow *LibraryCall::of(unsigned argument) const {
+  auto found = find_if(borrows, [&](const Borrow &borrow) { return unsigned(borrow.argument) == argument; });
+  return found == borrows.end() ? nullptr : found;
+}
+
+std::optional<LibraryCall> libraryCallOf(const CallBase &call) {
+  return isa<CallInst>(call) ? describe(call) : std::nullopt;
+}
+
+std::optional<LibraryCall> libraryCallOf(const InvokeInst &call) { return describe(call); }
 
 const Function *callbackOf(const CallBase &call) {
   auto library = libraryCallOf(call);

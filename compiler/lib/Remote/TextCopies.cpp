@@ -1,8 +1,8 @@
 #include "Farside/Remote/TextCopies.h"
 
+#include "Farside/Remote/HeapCall.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -31,13 +31,6 @@ TextCopy kindOf(const CallBase &call) {
                call.getArgOperand(0)->getType()->isPointerTy() && call.getArgOperand(1)->getType()->isPointerTy() &&
                (!hasLength || call.getArgOperand(2)->getType()->isIntegerTy(64));
   return suits ? kind : TextCopy::no;
-}
-
-/// Whether a pointer may lead to what is allocated.
-bool mayBeAllocated(const Value *pointer) {
-  SmallVector<const Value *> objects;
-  getUnderlyingObjects(pointer, objects, nullptr, 0);
-  return any_of(objects, [](const Value *object) { return !isa<AllocaInst, GlobalVariable>(object); });
 }
 
 class TakingApart {

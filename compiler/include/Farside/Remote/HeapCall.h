@@ -6,6 +6,7 @@
 
 namespace llvm {
 class CallBase;
+class Value;
 } // namespace llvm
 
 namespace farside {
@@ -18,6 +19,8 @@ HeapCall heapCallOf(const llvm::CallBase &call);
 
 /// Whether it allocates.
 bool allocates(const llvm::CallBase &call);
+/// Whether a pointer may lead to what is allocated.
+bool mayBeAllocated(const llvm::Value *pointer);
 /// Whether a function by this name is `operator new` or `operator delete`.
 bool isCreating(llvm::StringRef name);
 bool isDestroying(llvm::StringRef name);

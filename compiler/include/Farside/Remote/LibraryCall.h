@@ -8,6 +8,7 @@
 namespace llvm {
 class CallBase;
 class Function;
+class InvokeInst;
 } // namespace llvm
 
 namespace farside {
@@ -39,6 +40,8 @@ struct LibraryCall {
   Content content = stays;
   /// A function of the program that is called meanwhile, with pointers into what the first argument leads to.
   const llvm::Function *callback = nullptr;
+  /// Texts beyond those two, which it reads, too.
+  llvm::SmallVector<Borrow, 0> others = {};
 
   const Borrow *of(unsigned argument) const;
 };
@@ -46,6 +49,8 @@ struct LibraryCall {
 /// What a call does, if it is of a function that keeps no pointers, and that is known here; of one that takes a format, if
 /// that is known, too.
 std::optional<LibraryCall> libraryCallOf(const llvm::CallBase &call);
+/// The same of one that an exception may leave, as far as is known.
+std::optional<LibraryCall> libraryCallOf(const llvm::InvokeInst &call);
 
 /// The program's function that a call of the C library calls.
 const llvm::Function *callbackOf(const llvm::CallBase &call);
