@@ -28,6 +28,13 @@ static u64 smaller(u64 a, u64 b) { return a < b ? a : b; }
 static int by_byte(const void *a, const void *b) { return *(const unsigned char *)a - *(const unsigned char *)b; }
 static u64 fold(unsigned __int128 v) { return (u64)v ^ (u64)(v >> 64); }
 static u64 bits_of(double d) { u64 v; memcpy(&v, &d, sizeof v); return v; }
+#ifdef __cplusplus
+/* What is there has to be destroyed, whatever comes. */
+struct watched { u64 &h; ~watched() { h = mix(h, 5); } };
+#define WATCHED(h) watched watching{h}
+#else
+#define WATCHED(h) (void)h
+#endif
 /* What sanitizers want of the size, too. */
 #define ALIGNED(alignment, size) aligned_alloc(alignment, ((size) + (alignment) - 1) / (alignment) * (alignment))
 """

@@ -2,10 +2,11 @@
 
 from expressions import Array, Expressions
 from jumps import Jumps, indented
+from searches import Searches
 from types_of_data import Scalar, Struct, pointersOf, takesAnyBytes
 
 
-class Statements(Jumps, Expressions):
+class Statements(Jumps, Searches, Expressions):
     """Makes statements; `helpers` can be called, as (name, types of arrays)."""
 
     mostTimes = 3000
@@ -34,10 +35,10 @@ class Statements(Jumps, Expressions):
         ways = [(8, self.assign), (4, self.mix), (5, self.conditional), (3, self.fill), (3, self.copy),
                 (3, self.copyElement), (3, self.walkPointers), (3, self.pointToField), (3, self.either), (2, self.bytes),
                 (3, self.pointers), (2, self.fromFunction), (3, self.link), (2, self.search), (1, self.choose), (4, self.call),
-                (2, self.compare), (1, self.overwrite), (1, self.swap), (1, self.skip), (3, self.library)]
+                (2, self.compare), (1, self.overwrite), (1, self.swap), (1, self.skip), (3, self.library), (3, self.byWay)]
         if scope.depth < 4:
             ways += [(10, self.loop), (4, self.carry), (5, self.streams), (14, self.oneBehindTheOther), (1, self.again),
-                     (1, self.enter)]
+                     (1, self.enter), (4, self.probe)]
         if scope.inLoop:
             ways += [(2, self.leave)]
         if scope.depth > 0 and (not scope.inLoop or scope.back.startswith("return")):
@@ -395,7 +396,7 @@ class Statements(Jumps, Expressions):
         return ["{", f"  const u64 {at} = {self.index(scope, array)}, {there} = {self.index(scope, other)};",
                 f"  const u64 {room} = ({array.count()} - {at}) * sizeof *{array.name};",
                 f"  const u64 {left} = ({other.count()} - {there}) * sizeof *{other.name};", f"  (void){left};",
-                f"  {self.random.choice(ways)}", "}"]
+                *(["  WATCHED(h);"] if self.random.random() < 0.3 else []), f"  {self.random.choice(ways)}", "}"]
 
     def copyText(self, text, room):
         """A number as a text of at most 20 bytes, which is copied, appended to, printed and read."""
@@ -403,7 +404,8 @@ class Statements(Jumps, Expressions):
                 "h = mix(h, *(stpcpy(text + 21, text) - 1)); h = mix(h, strlen(strcat(text + 21, text))); "
                 "h = mix(h, *((char *)mempcpy(text + 62, text + 21, 15) - 1)); "
                 "h = mix(h, sscanf(text, \"%4ld\", &number)); h = mix(h, number); "
-                "printf(\"%.*s\\n\", (int)(h & 31) - 4, text); }")
+                "printf(\"%.*s\\n\", (int)(h & 31) - 4, text); "
+                "printf(\"%s %s %.*s %s\\n\", text, text + 21, (int)(h & 15), text + 1, text + 22); }")
 
     def overwrite(self, scope):
         """A number goes into an array of bytes, and out of it, at any place."""
