@@ -48,8 +48,8 @@ public:
           .Case<remotable::AllocOp, remotable::TryAllocOp, remotable::AllocZeroedOp, remotable::ReallocOp,
                 remotable::ReleaseOp, rmem::LoadOp, rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::BorrowOp, rmem::GiveBackOp, rmem::TurnsOp,
                 rmem::HoldOp, rmem::LetGoOp, rmem::DoneOp, rmem::FetchIfNotInCacheOp, rmem::FollowOp, rmem::FetchOp,
-                rmem::WaitOp, rmem::PaddrOp, rmem::FlushOp, rmem::MissesOp, rmem::HereOp, rmem::PeekOp,
-                rmem::AheadOp, rmem::SelectOp, rmem::SelectAllOp>(
+                rmem::WaitOp, rmem::PaddrOp, rmem::FlushOp, rmem::MissesOp, rmem::TurnsUntilHereOp, rmem::HereOp,
+                rmem::PeekOp, rmem::AheadOp, rmem::SelectOp, rmem::SelectAllOp>(
               [&](auto each) { lower(each); });
     }
   }
@@ -184,6 +184,10 @@ private:
   void lower(rmem::MissesOp op) {
     Value misses = call("farside_rt_misses", i32, {address(op.getSectionAttr())});
     rewriter.replaceOpWithNewOp<LLVM::TruncOp>(op, rewriter.getI1Type(), misses);
+  }
+
+  void lower(rmem::TurnsUntilHereOp op) {
+    replace(op, "farside_rt_turns_until_here", {address(op.getSectionAttr())});
   }
 
   void lower(rmem::HereOp op) {

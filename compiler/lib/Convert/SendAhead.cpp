@@ -22,8 +22,8 @@ namespace farside {
 
 namespace {
 
-/// So many turns ahead is sent for, or as many as are an eighth of the section.
-constexpr int64_t turnsAhead = 32;
+/// So many turns ahead is sent for at most, or as many as are an eighth of the section.
+constexpr int64_t turnsAhead = 1024;
 constexpr int64_t partOfSection = 8;
 /// The same for a loop with loops in it that do more than look for something: its turns take long, and bring other lines.
 constexpr int64_t longTurnsAhead = 1;
@@ -42,7 +42,12 @@ struct Target {
   int64_t low, high;
   /// How many targets are found one after the other by way of this one, itself among them.
   int64_t depth = 1;
-  int64_t ahead = 0;
+  /// So many turns are from one of them to the next, at most.
+  int64_t most = 0;
+  /// So many turns ahead it is sent for in a run of the loop.
+  Value ahead;
+
+  bool isAsFar(const Target &other) const { return depth == other.depth && most == other.most; }
   SmallVector<Location> locations;
 };
 
@@ -57,7 +62,7 @@ public:
       return false;
     findTargets(*loop.getBody());
     orderByDepth();
-    llvm::erase_if(targets, [](const Target &target) { return !target.ahead; });
+    llvm::erase_if(targets, [](const Target &target) { return !target.most; });
     if (targets.empty() || targets.size() > mostTargets)
       return false;
     makeLoop();
@@ -115,31 +120,47 @@ private:
       target.locations.push_back(access->getLoc());
       return;
     }
-    targets.push_back({pointer, base, section, offset, offset + size, 1, 0, {access->getLoc()}});
+    targets.push_back({pointer, base, section, offset, offset + size, 1, 0, {}, {access->getLoc()}});
   }
 
   /// What others are found by is sent for earlier.
   void orderByDepth() {
     // No computation goes in circles, so that this ends.
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (Target &target : targets)
-        for (rmem::LoadOp load : later.loadsOf(target.pointer))
-          if (Target *by = targetOf(load); by && by->depth <= target.depth && by != &target) {
-            by->depth = target.depth + 1;
-            changed = true;
-          }
+    while (forEachWay([](Target &by, Target &to) {
+      bool isNearer = by.depth <= to.depth;
+      by.depth = isNearer ? to.depth + 1 : by.depth;
+      return isNearer;
+    })) {
     }
     for (Target &target : targets) {
       rmem::CacheSectionOp section = lookup(target.section);
       int64_t lines = section.getCapacity() / section.getLine();
       int64_t turns = std::min(hasLongTurns ? longTurnsAhead : turnsAhead, lines / partOfSection / target.depth);
-      target.ahead = section.getAhead() ? turns * target.depth : 0;
+      target.most = section.getAhead() ? turns : 0;
+    }
+    // What is found by way of another is sent for when that has come.
+    while (forEachWay([](Target &by, Target &to) {
+      int64_t most = std::min(by.most, to.most);
+      bool differs = most && by.most != to.most;
+      if (differs)
+        by.most = to.most = most;
+      return differs;
+    })) {
     }
     SmallVector<Target> ordered;
     for (int64_t depth = targets.size(); depth; --depth)
       llvm::copy_if(targets, std::back_inserter(ordered), [&](const Target &target) { return target.depth == depth; });
     targets = std::move(ordered);
+  }
+
+  /// Does something with each target that another one is found by; returns whether one of these changed something.
+  bool forEachWay(llvm::function_ref<bool(Target &, Target &)> act) {
+    bool changed = false;
+    for (Target &target : targets)
+      for (rmem::LoadOp load : later.loadsOf(target.pointer))
+        if (Target *by = targetOf(load); by && by != &target)
+          changed |= act(*by, target);
+    return changed;
   }
 
   Target *targetOf(rmem::LoadOp load) {
@@ -174,6 +195,8 @@ private:
     llvm::MapVector<Attribute, SmallVector<Target *>> sections;
     for (Target &target : targets)
       sections[target.section].push_back(&target);
+    for (auto &section : sections)
+      findDistances(section.second);
     // Whether it was worthwhile in the turn before, by section.
     SmallVector<Value> first(sections.size(), never());
     unsigned own = loop.getNumRegionIterArgs();
@@ -195,8 +218,22 @@ private:
     }
   }
 
+  /// How many turns ahead is sent for, for as long as the loop lasts.
+  void findDistances(ArrayRef<Target *> some) {
+    Value turns;
+    for (Target *target : some) {
+      if (!hasLongTurns && !turns)
+        turns = rmem::TurnsUntilHereOp::create(builder, location, builder.getI64Type(), target->section.getValue());
+      Value each = number(target->most);
+      if (!hasLongTurns)
+        each = arith::MinUIOp::create(builder, location, turns, each);
+      target->ahead =
+          target->depth == 1 ? each : arith::MulIOp::create(builder, location, each, number(target->depth));
+    }
+  }
+
   int64_t togetherOf(ArrayRef<Target *> some) {
-    return std::clamp<int64_t>(some.back()->ahead / partTogether * some.size(), 1, mostTogether);
+    return std::clamp<int64_t>(some.back()->most * some.back()->depth / partTogether * some.size(), 1, mostTogether);
   }
 
   /// Whether something of a section was missing lately. If so for the first time, the next turns are sent for.
@@ -219,7 +256,7 @@ private:
   /// What the next turns come to, of which no turn before has sent for.
   void sendForNext(ArrayRef<Target *> equal, int64_t together) {
     Value rest = arith::SubIOp::create(builder, location, loop.getUpperBound(), loop.getInductionVar());
-    Value count = arith::MinUIOp::create(builder, location, rest, number(equal.front()->ahead));
+    Value count = arith::MinUIOp::create(builder, location, rest, equal.front()->ahead);
     auto none = [](OpBuilder &inner, Location at, Value, ValueRange) { scf::YieldOp::create(inner, at); };
     auto each = scf::ForOp::create(builder, location, number(0), count, number(1), ValueRange(), none,
                                    /*unsignedCmp=*/true);
@@ -233,7 +270,7 @@ private:
   /// What a later turn comes to.
   void sendInTurn(ArrayRef<Target *> some, Value isWorthwhile) {
     forEachDistance(some, [&](ArrayRef<Target *> equal) {
-      Value turn = arith::AddIOp::create(builder, location, loop.getInductionVar(), number(equal.front()->ahead));
+      Value turn = arith::AddIOp::create(builder, location, loop.getInductionVar(), equal.front()->ahead);
       Value comes = arith::AndIOp::create(builder, location, isLess(turn, loop.getUpperBound()), isWorthwhile);
       doIf(comes, [&] {
         for (Target *target : equal)
@@ -245,7 +282,7 @@ private:
   /// Those that are sent for equally early, which lie side by side.
   static void forEachDistance(ArrayRef<Target *> some, llvm::function_ref<void(ArrayRef<Target *>)> act) {
     while (!some.empty()) {
-      size_t count = llvm::count_if(some, [&](Target *target) { return target->ahead == some.front()->ahead; });
+      size_t count = llvm::count_if(some, [&](Target *target) { return target->isAsFar(*some.front()); });
       act(some.take_front(count));
       some = some.drop_front(count);
     }

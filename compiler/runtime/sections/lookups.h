@@ -15,21 +15,49 @@ SLOW void farside_rt_write_parts(const struct farside_section *section, void *po
 }
 
 /*
- * How lately something was missing, in the part of a section that nobody else uses: set by what was, and halved each time
- * that a loop asks. It does change, unlike the rest.
+ * What is noted in the part of a section that nobody else uses. It does change, unlike the rest. `missing`: how lately
+ * something was, set when it is, and halved each time that a loop asks. `turns`: how many turns of a short loop it takes until
+ * what is sent for is here, by how long the program had to wait for what was missing; 0 at first.
  */
-static volatile uint32_t *missing(const struct farside_section *section) {
-    return (volatile uint32_t *)&section->unused_;
+struct __attribute__((may_alias)) noted {
+    uint16_t missing, turns;
+};
+
+static volatile struct noted *noted(const struct farside_section *section) {
+    return (volatile struct noted *)&section->unused_;
 }
 
 /* Loops are told so for ten times more. */
 #define MISSED_ 1024u
+/* A short turn, in cycles. What takes longer is sent for earlier than it need be, which does no harm. */
+#define CYCLES_OF_TURN_ 128u
+/* Many at a time are sent for with less work for each, however soon they come. */
+#define LEAST_TURNS_ 256u
+#define MOST_TURNS_ 1024u
 
 PART uint32_t farside_rt_misses(const struct farside_section *section) {
-    volatile uint32_t *place = missing(section);
-    const uint32_t lately = *place;
-    if (lately) *place = lately / 2;
+    volatile struct noted *place = noted(section);
+    const uint16_t lately = place->missing;
+    if (lately) place->missing = lately / 2;
     return lately != 0;
+}
+
+PART uint64_t farside_rt_turns_until_here(const struct farside_section *section) {
+    const uint16_t turns = noted(section)->turns;
+    return turns ? turns : LEAST_TURNS_;
+}
+
+/* Of short waits it is not known how long all of it would have been: much had come already, or was here. */
+static void note_wait(const struct farside_section *section, uint64_t cycles) {
+    const uint64_t known = farside_rt_turns_until_here(section), took = cycles / CYCLES_OF_TURN_;
+    uint64_t turns = known;
+    /* One that took very long may have been another program's. */
+    if (took > known)
+        turns += ((took < 2 * known ? took : 2 * known) - known + 7) / 8;
+    else if (took > known / 2)
+        turns -= (known - took) / 32;
+    if (turns < LEAST_TURNS_) turns = LEAST_TURNS_;
+    noted(section)->turns = (uint16_t)(turns < MOST_TURNS_ ? turns : MOST_TURNS_);
 }
 
 /*
@@ -48,9 +76,15 @@ static void send_wanted(void) {
 
 /* What is waited for may be among those. */
 static void *missed(const struct farside_section *section, const void *pointer) {
+    uint64_t before;
+    void *address;
+    if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return number_at(number(pointer));
+    before = __builtin_readcyclecounter();
     if (farside_rt_wanted_count && !section->shared) send_wanted();
-    if (number(pointer) >> FARSIDE_ID_SHIFT_) *missing(section) = MISSED_;
-    return farside_missed_(number(pointer));
+    address = farside_missed_(number(pointer));
+    noted(section)->missing = MISSED_;
+    note_wait(section, __builtin_readcyclecounter() - before);
+    return address;
 }
 
 SLOW void *farside_rt_miss(const struct farside_section *section, const void *pointer) {

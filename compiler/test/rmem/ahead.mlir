@@ -12,6 +12,9 @@ llvm.func @work(i64)
 // when it first is worthwhile.
 // CHECK-LABEL: llvm.func @lead
 // CHECK: %[[LINE:.*]] = rmem.hold @numbers
+// CHECK: %[[COMING:.*]] = rmem.turns_until_here @nodes
+// CHECK: %[[MOST:.*]] = arith.constant 64
+// CHECK: %[[FAR:.*]] = arith.minui %[[COMING]], %[[MOST]]
 // CHECK: scf.for unsigned %[[TURN:.*]] = {{.*}} iter_args({{.*}}, %[[BEFORE:.*]] = %{{.*}})
 // CHECK: %[[IS:.*]] = scf.if %{{.*}} -> (i1) {
 // CHECK: %[[MISSES:.*]] = rmem.misses @nodes
@@ -21,7 +24,6 @@ llvm.func @work(i64)
 // CHECK: rmem.fetch_if_not_in_cache @nodes
 // CHECK: scf.yield %[[MISSES]]
 // CHECK: scf.yield %[[BEFORE]]
-// CHECK: %[[FAR:.*]] = arith.constant 32
 // CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[FAR]]
 // CHECK: %[[COMES:.*]] = arith.cmpi ult, %[[LATER]]
 // CHECK: arith.andi %[[COMES]], %[[IS]]
@@ -29,7 +31,7 @@ llvm.func @work(i64)
 // CHECK: %[[NODE:.*]] = llvm.load %[[AT]]
 // CHECK: %[[FIELD:.*]] = llvm.getelementptr %[[NODE]][16]
 // CHECK: %[[KNOWN:.*]] = llvm.freeze %[[FIELD]]
-// CHECK: rmem.fetch_if_not_in_cache @nodes, %[[KNOWN]] together 8
+// CHECK: rmem.fetch_if_not_in_cache @nodes, %[[KNOWN]] together 16
 // CHECK: rmem.load @nodes
 llvm.func @lead(%array: !llvm.ptr, %count: i64) -> i64 {
   %zero = llvm.mlir.constant(0 : i64) : i64
@@ -70,10 +72,11 @@ llvm.func @lead_to_small(%array: !llvm.ptr, %count: i64) -> i64 {
 
 // Records of several lines, in a loop that holds none, and of a section of few lines.
 // CHECK-LABEL: llvm.func @records
+// CHECK: %[[MOST:.*]] = arith.constant 4
+// CHECK: %[[FAR:.*]] = arith.minui %{{.*}}, %[[MOST]]
 // CHECK: scf.for unsigned %[[TURN:[a-z0-9]*]] =
 // CHECK: rmem.misses @few
 // CHECK: } else {
-// CHECK: %[[FAR:.*]] = arith.constant 4
 // CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[FAR]]
 // CHECK: llvm.getelementptr %arg0[%[[LATER]]]
 // CHECK: rmem.fetch_if_not_in_cache @few
@@ -100,14 +103,19 @@ llvm.func @records(%array: !llvm.ptr, %count: i64) {
 
 // What is found by way of a section is sent for if that is here, and that is sent for earlier.
 // CHECK-LABEL: llvm.func @levels
+// CHECK: %[[COMING:.*]] = rmem.turns_until_here @nodes
+// CHECK: %[[MOST:.*]] = arith.constant 32
+// CHECK: %[[EACH:.*]] = arith.minui %[[COMING]], %[[MOST]]
+// CHECK: %[[TWO:.*]] = arith.constant 2
+// CHECK: %[[TWICE:.*]] = arith.muli %[[EACH]], %[[TWO]]
+// CHECK: %[[MOST_OF_OTHER:.*]] = arith.constant 32
+// CHECK: %[[ONCE:.*]] = arith.minui %[[COMING]], %[[MOST_OF_OTHER]]
 // CHECK: scf.for unsigned %[[TURN:[a-z0-9]*]] = {{.*}} iter_args
 // CHECK: rmem.misses @nodes
 // CHECK: } else {
-// CHECK: %[[TWICE:.*]] = arith.constant 64
 // CHECK: arith.addi %[[TURN]], %[[TWICE]]
 // CHECK: llvm.load
 // CHECK: rmem.fetch_if_not_in_cache @nodes
-// CHECK: %[[ONCE:.*]] = arith.constant 32
 // CHECK: arith.addi %[[TURN]], %[[ONCE]]
 // CHECK: %[[INDEX:.*]] = llvm.load
 // CHECK: %[[WHERE:.*]] = llvm.getelementptr %arg1[%[[INDEX]]]
@@ -182,13 +190,14 @@ llvm.func @followed(%nodes: !llvm.ptr, %count: i64) -> i64 {
   llvm.return %more_sum : i64
 }
 
-// Where a search begins in a later turn is known by then, as the search of this turn is not: 32 turns ahead, since it is short.
+// Where a search begins in a later turn is known by then, as the search of this turn is not: as far ahead as if there were no loop
+// in the loop, since it is short.
 // CHECK-LABEL: llvm.func @searches
 // CHECK: %[[LINE:.*]] = rmem.hold @numbers
+// CHECK: %[[FAR:.*]] = arith.minui
 // CHECK: scf.for unsigned %[[TURN:.*]] = {{.*}} iter_args
 // CHECK: rmem.misses @nodes
 // CHECK: } else {
-// CHECK: %[[FAR:.*]] = arith.constant 32
 // CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[FAR]]
 // CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]]
 // CHECK: %[[KEY:.*]] = llvm.load %[[AT]]

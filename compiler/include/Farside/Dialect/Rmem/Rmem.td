@@ -236,6 +236,16 @@ def Rmem_MissesOp : Rmem_InSection<"misses"> {
   let assemblyFormat = "$section attr-dict";
 }
 
+def Rmem_TurnsUntilHereOp : Rmem_InSection<"turns_until_here"> {
+  let summary = "How many turns of a short loop it takes until what is sent for is here";
+  let description = [{
+    By how long the program has waited for what was missing of the section.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section);
+  let results = (outs I64:$turns);
+  let assemblyFormat = "$section attr-dict";
+}
+
 def Rmem_HereOp : Rmem_InSection<"here"> {
   let summary = "The address of bytes, if they are here";
   let description = [{
