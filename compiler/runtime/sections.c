@@ -8,6 +8,7 @@
  * It is one unit, in parts by what they are for.
  */
 #include "sections/opening.h"
+#include "sections/own.h"
 #include "sections/allocation.h"
 #include "sections/offload.h"
 #include "sections/lookups.h"

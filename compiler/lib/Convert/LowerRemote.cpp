@@ -276,8 +276,10 @@ private:
       auto global = LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/false,
                                            LLVM::Linkage::External, symbol, Attribute());
       global.setVisibility_(LLVM::Visibility::Hidden);
+      global.setThreadLocal_(section(name).getOwn());
     }
-    return LLVM::AddressOfOp::create(rewriter, location, pointer, symbol);
+    Value variable = LLVM::AddressOfOp::create(rewriter, location, pointer, symbol);
+    return section(name).getOwn() ? LLVM::ThreadlocalAddressOp::create(rewriter, location, pointer, variable) : variable;
   }
 
   Value call(const std::string &name, Type result, ValueRange arguments) {

@@ -54,6 +54,8 @@ json::Object describe(const Plan::Site &site, const SectionSpec &section, bool s
                       {"line", int64_t(section.line)}, {"ways", int64_t(section.ways)}};
   if (shared)
     object["threads"] = true;
+  if (section.own)
+    object["own"] = true;
   if (!section.with.empty())
     object["with"] = section.with;
   if (!site.stays.empty())

@@ -45,10 +45,20 @@ cl::opt<std::string> emitRmem("farside-emit-rmem", cl::desc("The file that the p
 /// Whether allocations may go to sections, or are looked at as such that may.
 bool isConverting() { return !sections.empty() || !profile.empty(); }
 
+farside::SectionFile readSections() {
+  if (sections.empty())
+    return {};
+  farside::SectionFile file = farside::readSectionFile(sections);
+  // A program that is profiled has one section of each name, which is what lookups are counted by.
+  if (!profile.empty())
+    for (farside::SectionSpec &section : file.sections)
+      section.own = false;
+  return file;
+}
+
 /// The section file. farside-cc has read it and found nothing wrong with it. Without one, no section is there.
 const farside::SectionFile &sectionFile() {
-  static const farside::SectionFile file =
-      sections.empty() ? farside::SectionFile() : farside::readSectionFile(sections);
+  static const farside::SectionFile file = readSections();
   return file;
 }
 

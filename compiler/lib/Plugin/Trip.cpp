@@ -112,6 +112,7 @@ void Trip::planConversion() {
     return whyItStays(function);
   });
   chooseOffloaded();
+  versions.look(plan, conversion->file);
   if (keepsPlain)
     versions.keep(plan);
   forgetUntrue(module, plan, [this](const Function &function) { return versions.isKept(function); });
@@ -125,12 +126,20 @@ void Trip::chooseOffloaded() {
     if (function.isDeclaration() || !isOffloaded(function))
       continue;
     Candidate candidate = candidateOf(function, plan);
+    refuseOwn(candidate);
     DISubprogram *source = function.getSubprogram();
     std::string place = source ? (source->getFilename() + ":" + Twine(source->getLine())).str() : "";
     offloads.push_back({sourceName(function).str(), place, candidate.why, candidate.where});
     if (candidate.why.empty())
       offloaded.push_back(layOut(function, std::move(candidate)));
   }
+}
+
+/// What each thread has of its own has no place that is known where the program is linked.
+void Trip::refuseOwn(Candidate &candidate) const {
+  for (unsigned section : candidate.sections)
+    if (const SectionSpec &spec = conversion->file.sections[section]; spec.own && candidate.why.empty())
+      candidate.why = "it reads what is in the section '" + spec.name + "', of which each thread has its own";
 }
 
 /// Code of functions that run where their data is, made of what they are before accesses are converted; empty if there is
@@ -195,7 +204,7 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
     if (!section.with.empty())
       with = builder.getAttr<mlir::FlatSymbolRefAttr>(symbolPrefix.str() + section.with);
     rmem::CacheSectionOp::create(builder, program.getLoc(), symbol(section), capacityOf(section), section.line,
-                                 section.ways, section.ahead, with);
+                                 section.ways, section.ahead, with, section.own);
   }
   auto mark = [&](mlir::Operation *op, StringRef attribute, std::optional<unsigned> section) {
     if (section)
@@ -237,6 +246,8 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
 /// Whether several threads may use a section, or one that it shares memory with: whoever misses there has its lines leave.
 bool Trip::isShared(unsigned section) const {
   const SectionFile &file = conversion->file;
+  if (file.sections[section].own)
+    return false;
   if (file.threads >= 0)
     return file.threads;
   return any_of(plan.shared, [&](const auto &shared) { return file.groupOf(shared.first) == file.groupOf(section); });

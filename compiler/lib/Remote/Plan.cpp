@@ -6,6 +6,8 @@
 #include "Fields.h"
 #include "Sites.h"
 #include "llvm/IR/DataLayout.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -67,6 +69,16 @@ SmallPtrSet<const Function *, 16> reachedFrom(SmallVector<const Function *> work
   return reached;
 }
 
+/// Where a variable is in the source, if that is known.
+std::string declarationOf(const GlobalVariable &variable) {
+  SmallVector<DIGlobalVariableExpression *, 1> known;
+  variable.getDebugInfo(known);
+  if (known.empty())
+    return "";
+  const DIGlobalVariable &source = *known.front()->getVariable();
+  return (source.getFilename() + ":" + Twine(source.getLine())).str();
+}
+
 bool handlesSignals(const Module &module) {
   static constexpr StringLiteral ways[] = {"signal", "sigaction", "sigset", "bsd_signal", "sysv_signal",
                                            "__sysv_signal"};
@@ -87,6 +99,7 @@ public:
     for (auto [number, site] : enumerate(plan.sites))
       if (const auto &escape = reach.escapeOf(number); escape.happened)
         stay(site, escape.how, escape.where);
+    keepCommon();
     findEntries();
     forEachPointer([&](const Instruction &instruction, const Value *pointer, bool) { check(instruction, pointer); });
     forEachPointer([&](const Instruction &, const Value *pointer, bool) { checkSections(pointer); });
@@ -123,8 +136,29 @@ private:
       if (access == plan.accesses.end())
         continue;
       for (auto section : {access->second.section, access->second.from})
-        if (section)
+        if (section && !isOwn(*section))
           plan.shared.insert({*section, &function});
+    }
+  }
+
+  /// Whether each thread has a section of its own. If it is not asked for sections, there are none.
+  bool isOwn(unsigned section) const { return section < file.sections.size() && file.sections[section].own; }
+
+  /// Of what is to be each thread's own, what is not stays.
+  void keepCommon() {
+    if (none_of(plan.sites, [&](const Plan::Site &site) { return isOwn(site.section); }))
+      return;
+    const Function *switching = Reach::switchingStacks(module);
+    for (auto [site, variable] : zip(plan.sites, reach.findCommon())) {
+      if (!isOwn(site.section) || !site.stays.empty())
+        continue;
+      if (switching) {
+        stay(site, ("the program calls '" + switching->getName() +
+                    "', so that one thread may go on with what another one has begun").str(), nullptr);
+      } else if (variable) {
+        stay(site, ("other threads may come to it by the variable '" + variable->getName() + "'").str(), nullptr);
+        site.because = declarationOf(*variable);
+      }
     }
   }
 

@@ -34,16 +34,16 @@ public:
   }
 
   void run() {
-    unsigned before = staying(look());
+    unsigned before = staying(Look(module, sites));
     if (before == 0)
       return;
-    for (unsigned round = 0; round < mostRounds && copyAll(look()); ++round)
+    for (unsigned round = 0; round < mostRounds && copyAll(Look(module, sites)); ++round)
       ;
     if (copies.empty())
       return;
-    Reach reach = look();
-    if (staying(reach) < before)
-      joinSame(reach);
+    Look look(module, sites);
+    if (staying(look) < before)
+      joinSame(look);
     else
       for (auto [copy, original] : copies)
         copy->replaceAllUsesWith(original);
@@ -51,14 +51,20 @@ public:
   }
 
 private:
-  Reach look() const {
-    SmallVector<const CallBase *> calls;
-    for (const Destined &site : sites)
-      calls.push_back(site.call);
-    return Reach(module, calls);
-  }
+  /// What is known of the module as it is.
+  struct Look {
+    Reach reach;
+    /// Of each site, whether nobody may convert it.
+    SmallVector<bool> stays;
 
-  /// What a value may lead to: sections, and whether that is known outside.
+    Look(const Module &module, ArrayRef<Destined> sites)
+        : reach(module, map_to_vector(sites, [](const Destined &site) -> const CallBase * { return site.call; })) {
+      for (auto [number, site, common] : enumerate(sites, reach.findCommon()))
+        stays.push_back(reach.escapeOf(number).happened || (site.own && common));
+    }
+  };
+
+  /// What a value may lead to: sections, and whether that is known outside, or to other threads.
   struct Target {
     std::set<unsigned> sections;
     bool isOutside = false;
@@ -69,20 +75,21 @@ private:
     bool isMixed() const { return sections.size() > 1 || (isOutside && !sections.empty()); }
   };
 
-  Target targetOf(const Reach &reach, const Value *value) const {
+  Target targetOf(const Look &look, const Value *value) const {
     Target target;
-    for (unsigned site : reach.pointedTo(value)) {
+    for (unsigned site : look.reach.pointedTo(value)) {
       target.sections.insert(sites[site].section);
-      target.isOutside |= reach.escapeOf(site).happened;
+      target.isOutside |= look.stays[site];
     }
     return target;
   }
 
-  /// How many sites do not go, because they escape or pointers to them may lead to another section.
-  unsigned staying(const Reach &reach) const {
+  /// How many sites do not go, because they escape, other threads may come to them, or pointers to them may lead to another
+  /// section.
+  unsigned staying(const Look &look) const {
     unsigned count = 0;
     for (auto [number, site] : enumerate(sites))
-      count += reach.escapeOf(number).happened || targetOf(reach, site.call).sections.size() > 1;
+      count += look.stays[number] || targetOf(look, site.call).sections.size() > 1;
     return count;
   }
 
@@ -109,10 +116,10 @@ private:
   }
 
   /// Gives all callers but one of each function that mixes what it is passed a copy. Whether there was such a function.
-  bool copyAll(const Reach &reach) {
+  bool copyAll(const Look &look) {
     SmallVector<std::pair<Function *, SmallVector<CallBase *>>> mixing;
     for (Function &function : module) {
-      auto isMixed = [&](const Argument &argument) { return targetOf(reach, &argument).isMixed(); };
+      auto isMixed = [&](const Argument &argument) { return targetOf(look, &argument).isMixed(); };
       if (!any_of(function.args(), isMixed))
         continue;
       if (auto calls = callsOf(function))
@@ -149,12 +156,12 @@ private:
   }
 
   /// Of copies that lead to the same one is enough.
-  void joinSame(const Reach &reach) {
+  void joinSame(const Look &look) {
     std::map<std::pair<Function *, std::vector<Target>>, Function *> first;
     auto keyOf = [&](Function &function, Function *original) {
       std::vector<Target> targets;
       for (const Argument &argument : function.args())
-        targets.push_back(targetOf(reach, &argument));
+        targets.push_back(targetOf(look, &argument));
       return std::pair(original, targets);
     };
     for (auto [copy, original] : copies)
@@ -200,7 +207,9 @@ void specialize(Module &module, ArrayRef<Destined> sites) { Specializing(module,
 
 void specialize(Module &module, const SectionFile &file) {
   SmallVector<Plan::Site> marked = markedSites(module, file);
-  specialize(module, map_to_vector(marked, [](const Plan::Site &site) { return Destined{site.call, site.section}; }));
+  specialize(module, map_to_vector(marked, [&](const Plan::Site &site) {
+               return Destined{site.call, site.section, file.sections[site.section].own};
+             }));
 }
 
 } // namespace farside

@@ -20,6 +20,7 @@ namespace {
 constexpr StringLiteral plainSection = "farside_rt_plain";
 constexpr StringLiteral openSection = "farside_rt_open";
 constexpr StringLiteral announceSection = "farside_rt_announce";
+constexpr StringLiteral openOwn = "farside_rt_own_open", beginOwn = "farside_rt_own_begin", endOwn = "farside_rt_own_end";
 
 constexpr StringLiteral supportPrefix = "farside_rt_";
 
@@ -65,7 +66,8 @@ struct Opening {
 /// Other units of the program may have the same section.
 Opening define(Module &module, GlobalVariable &declared, Constant *plain, const SectionSpec &section, unsigned number,
                bool shared) {
-  auto *defined = new GlobalVariable(module, plain->getType(), false, GlobalValue::LinkOnceODRLinkage, plain);
+  auto *defined = new GlobalVariable(module, plain->getType(), false, GlobalValue::LinkOnceODRLinkage, plain, "", nullptr,
+                                     declared.getThreadLocalMode());
   defined->takeName(&declared);
   defined->setVisibility(GlobalValue::HiddenVisibility);
   defined->setAlignment(Align(64));
@@ -86,7 +88,7 @@ void order(MutableArrayRef<Opening> all, const SectionFile &file) {
   llvm::sort(all, [&](const Opening &one, const Opening &other) { return place(one) < place(other); });
 }
 
-/// Announces all sections, and opens them.
+/// Announces all sections, and opens those that all threads have in common.
 void open(Module &module, ArrayRef<Opening> all, uint64_t paged, Function *opening) {
   IRBuilder<> builder(opening->getEntryBlock().getTerminator());
   Type *pointer = builder.getPtrTy(), *number = builder.getInt64Ty();
@@ -97,6 +99,8 @@ void open(Module &module, ArrayRef<Opening> all, uint64_t paged, Function *openi
   Value *remote = builder.getInt64(0);
   auto *type = FunctionType::get(builder.getInt8Ty(), {pointer, pointer, pointer, number, number, number}, false);
   for (const Opening &each : all) {
+    if (each.file->own)
+      continue;
     Value *isRemote = builder.CreateCall(module.getOrInsertFunction(openSection, type),
                                          {each.section, each.options, each.capacities,
                                           builder.getInt64(each.file->capacities.size()),
@@ -108,13 +112,58 @@ void open(Module &module, ArrayRef<Opening> all, uint64_t paged, Function *openi
     builder.CreateStore(remote, flags);
 }
 
-/// Sections are opened before the program starts, and are what they are from then on: what is looked up in them does not
-/// change by what the program does.
+/// Fills in what opens a thread's own sections, and has them closed when it ends.
+void openOwnSections(Module &module, ArrayRef<Opening> all, Function *opening) {
+  Function *settling = module.getFunction(settle);
+  if (!settling)
+    return;
+  settling->setLinkage(GlobalValue::InternalLinkage);
+  for (auto kind : {Attribute::NoInline, Attribute::Cold, Attribute::NoUnwind})
+    settling->addFnAttr(kind);
+  LLVMContext &context = module.getContext();
+  IRBuilder<> builder(BasicBlock::Create(context, "", settling));
+  Type *pointer = builder.getPtrTy(), *number = builder.getInt64Ty(), *byte = builder.getInt8Ty();
+  auto *type = FunctionType::get(byte, {pointer, pointer, pointer, number}, false);
+  auto add = [&](StringRef variable, Value *bits) {
+    Value *place = builder.CreateThreadLocalAddress(module.getNamedGlobal(variable));
+    builder.CreateStore(builder.CreateOr(builder.CreateLoad(number, place), bits), place);
+  };
+  for (const Opening &each : all) {
+    if (!each.file->own)
+      continue;
+    auto *wanted = BasicBlock::Create(context, "", settling), *next = BasicBlock::Create(context, "", settling);
+    uint64_t bit = bitOf(each.number);
+    builder.CreateCondBr(builder.CreateICmpNE(builder.CreateAnd(settling->getArg(0), bit), builder.getInt64(0)), wanted, next);
+    builder.SetInsertPoint(wanted);
+    Value *isRemote = builder.CreateCall(module.getOrInsertFunction(openOwn, type),
+                                         {builder.CreateThreadLocalAddress(each.section), each.options, each.capacities,
+                                          builder.getInt64(each.file->capacities.size())});
+    if (module.getNamedGlobal(areOwnRemote))
+      add(areOwnRemote, builder.CreateSelect(builder.CreateICmpNE(isRemote, builder.getInt8(0)), builder.getInt64(bit),
+                                             builder.getInt64(0)));
+    builder.CreateBr(next);
+    builder.SetInsertPoint(next);
+  }
+  add(areSettled, settling->getArg(0));
+  builder.CreateRetVoid();
+  builder.SetInsertPoint(opening->getEntryBlock().getTerminator());
+  auto *plain = FunctionType::get(builder.getVoidTy(), false);
+  builder.CreateCall(module.getOrInsertFunction(beginOwn, plain));
+  appendToGlobalDtors(module, cast<Function>(module.getOrInsertFunction(endOwn, plain).getCallee()), openingPriority);
+}
+
+/// What opens sections, or closes them.
+bool opens(const Function &function) {
+  StringRef name = function.getName();
+  return name == openSection || name == announceSection || name == openOwn;
+}
+
+/// Sections are opened before anything is looked up in them, and are what they are from then on: what is looked up in them does
+/// not change by what the program does.
 void markInvariant(Module &support) {
   MDNode *none = MDNode::get(support.getContext(), {});
   for (Function &function : support) {
-    if (function.isDeclaration() || function.getName() == openSection ||
-        function.getName() == announceSection || function.arg_empty())
+    if (function.isDeclaration() || opens(function) || function.arg_empty())
       continue;
     for (Instruction &instruction : instructions(function)) {
       auto *load = dyn_cast<LoadInst>(&instruction);
@@ -177,7 +226,10 @@ std::string addSupport(Module &module, const SectionFile &file, function_ref<boo
   auto *wanted = new GlobalVariable(module, type, true, GlobalValue::ExternalLinkage, nullptr, plainSection);
   auto *keeping = new GlobalVariable(module, wanted->getType(), true, GlobalValue::InternalLinkage, wanted);
   SmallVector<GlobalVariable *> keepingFunctions;
-  for (StringRef name : {StringRef(openSection), StringRef(announceSection)}) {
+  SmallVector<StringRef> needed{openSection, announceSection};
+  if (module.getFunction(settle))
+    needed.append({openOwn, beginOwn, endOwn});
+  for (StringRef name : needed) {
     FunctionType *its = (*support)->getFunction(name)->getFunctionType();
     auto *function = Function::Create(its, GlobalValue::ExternalLinkage, name, module);
     keepingFunctions.push_back(
@@ -201,6 +253,7 @@ std::string addSupport(Module &module, const SectionFile &file, function_ref<boo
       all.push_back(define(module, *declared, plain, section, number, isShared(number)));
   order(all, file);
   open(module, all, file.paged, opening);
+  openOwnSections(module, all, opening);
   keeping->eraseFromParent();
   for (GlobalVariable *each : keepingFunctions)
     each->eraseFromParent();

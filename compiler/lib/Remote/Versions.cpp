@@ -1,8 +1,10 @@
 #include "Farside/Remote/Versions.h"
 
 #include "Farside/Remote/Plan.h"
+#include "Farside/Sections/SectionFile.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
@@ -32,11 +34,11 @@ void makeInternal(Function &function, const Twine &name) {
 void callOwn(Function &function, const MapVector<Function *, Function *> &own) {
   for (Instruction &instruction : instructions(function))
     if (auto *call = dyn_cast<CallBase>(&instruction))
-      if (auto version = own.find(call->getCalledFunction()); version != own.end())
+      if (auto version = own.find(call->getCalledFunction()); version != own.end() && version->second)
         call->setCalledFunction(version->second);
 }
 
-void jump(IRBuilder<> &builder, Function &from, Function &to) {
+CallInst *jump(IRBuilder<> &builder, Function &from, Function &to) {
   SmallVector<Value *> arguments;
   for (Argument &argument : from.args())
     arguments.push_back(&argument);
@@ -48,6 +50,16 @@ void jump(IRBuilder<> &builder, Function &from, Function &to) {
     builder.CreateRetVoid();
   else
     builder.CreateRet(call);
+  return call;
+}
+
+/// A variable of the module that has bits of sections; each thread may have one.
+GlobalVariable *bitsNamed(Module &module, StringRef name, bool isOfThread) {
+  if (GlobalVariable *known = module.getNamedGlobal(name))
+    return known;
+  Type *number = Type::getInt64Ty(module.getContext());
+  return new GlobalVariable(module, number, false, GlobalValue::InternalLinkage, ConstantInt::get(number, 0), name, nullptr,
+                            isOfThread ? GlobalValue::GeneralDynamicTLSModel : GlobalValue::NotThreadLocal);
 }
 
 } // namespace
@@ -62,7 +74,6 @@ StringRef nameForOthers(const Function &function) {
 uint64_t bitOf(unsigned section) { return uint64_t(1) << std::min(section, 63u); }
 
 void Versions::keep(const Plan &plan) {
-  findUsed(plan);
   for (Function &function : module) {
     if (!plan.functions.contains(&function) || !canHaveTwo(function))
       continue;
@@ -76,8 +87,12 @@ void Versions::keep(const Plan &plan) {
   }
 }
 
-void Versions::findUsed(const Plan &plan) {
+void Versions::look(const Plan &plan, const SectionFile &file) {
   used.clear();
+  own = 0;
+  for (auto [number, section] : enumerate(file.sections))
+    if (section.own)
+      own |= bitOf(number);
   for (const auto &[instruction, access] : plan.accesses)
     for (std::optional<unsigned> section : {access.section, access.from})
       if (section)
@@ -115,16 +130,14 @@ void Versions::choose(ArrayRef<Function *> converted) {
     if (auto version = kept.find(function); version != kept.end()) {
       chosen.insert(*version);
       kept.erase(version);
+    } else if (ownOf(*function)) {
+      chosen.insert({function, nullptr});
     }
-  if (!chosen.empty()) {
-    Type *number = Type::getInt64Ty(module.getContext());
-    auto *flags = new GlobalVariable(module, number, false, GlobalValue::InternalLinkage, ConstantInt::get(number, 0),
-                                     areRemote);
-    for (auto [function, plain] : chosen)
+  for (auto [function, plain] : chosen)
+    if (plain)
       callOwn(*plain, chosen);
-    for (auto [function, plain] : chosen)
-      callChoice(*function, put(*function, *plain, *flags), chosen);
-  }
+  for (auto [function, plain] : chosen)
+    callChoice(*function, put(*function, plain), chosen);
   forget();
 }
 
@@ -141,7 +154,22 @@ void Versions::callChoice(Function &converted, Function &choice, const MapVector
   });
 }
 
-Function &Versions::put(Function &converted, Function &plain, Value &flags) {
+BasicBlock *Versions::open(BasicBlock &start, uint64_t sections) {
+  LLVMContext &context = module.getContext();
+  auto *opening = BasicBlock::Create(context, "", start.getParent()), *opened = BasicBlock::Create(context, "", start.getParent());
+  IRBuilder<> builder(&start);
+  Value *settled = builder.CreateThreadLocalAddress(bitsNamed(module, areSettled, /*isOfThread=*/true));
+  Value *known = builder.CreateAnd(builder.CreateLoad(builder.getInt64Ty(), settled), sections);
+  builder.CreateCondBr(builder.CreateICmpEQ(known, builder.getInt64(sections)), opened, opening,
+                       MDBuilder(context).createLikelyBranchWeights());
+  builder.SetInsertPoint(opening);
+  auto *type = FunctionType::get(builder.getVoidTy(), {builder.getInt64Ty()}, false);
+  builder.CreateCall(module.getOrInsertFunction(settle, type), {builder.getInt64(sections)});
+  builder.CreateBr(opened);
+  return opened;
+}
+
+Function &Versions::put(Function &converted, Function *plain) {
   auto *choice = Function::Create(converted.getFunctionType(), converted.getLinkage(), converted.getAddressSpace(), "",
                                   &module);
   choice->copyAttributesFrom(&converted);
@@ -150,16 +178,26 @@ Function &Versions::put(Function &converted, Function &plain, Value &flags) {
   choice->takeName(&converted);
   makeInternal(converted, choice->getName() + remoteSuffix);
   LLVMContext &context = module.getContext();
-  auto *start = BasicBlock::Create(context, "", choice), *here = BasicBlock::Create(context, "", choice),
-       *far = BasicBlock::Create(context, "", choice);
-  IRBuilder<> builder(start);
-  Value *remote = builder.CreateAnd(builder.CreateLoad(builder.getInt64Ty(), &flags), used.lookup(&converted));
-  Value *isRemote = builder.CreateICmpNE(remote, builder.getInt64(0));
-  builder.CreateCondBr(isRemote, far, here);
-  builder.SetInsertPoint(here);
-  jump(builder, *choice, plain);
-  builder.SetInsertPoint(far);
-  jump(builder, *choice, converted);
+  auto *start = BasicBlock::Create(context, "", choice);
+  uint64_t owned = ownOf(converted), all = used.lookup(&converted);
+  IRBuilder<> builder(owned ? open(*start, owned) : start);
+  if (plain) {
+    auto *here = BasicBlock::Create(context, "", choice), *far = BasicBlock::Create(context, "", choice);
+    Value *remote = builder.CreateLoad(builder.getInt64Ty(), bitsNamed(module, areRemote, /*isOfThread=*/false));
+    if (owned) {
+      Value *flags = builder.CreateThreadLocalAddress(bitsNamed(module, areOwnRemote, /*isOfThread=*/true));
+      remote = builder.CreateOr(remote, builder.CreateLoad(builder.getInt64Ty(), flags));
+    }
+    Value *isRemote = builder.CreateICmpNE(builder.CreateAnd(remote, all), builder.getInt64(0));
+    builder.CreateCondBr(isRemote, far, here);
+    builder.SetInsertPoint(here);
+    jump(builder, *choice, *plain);
+    builder.SetInsertPoint(far);
+  }
+  CallInst *call = jump(builder, *choice, converted);
+  // What is loaded of sections is taken to be what it is always: nothing of it may come to where they are opened.
+  if (owned)
+    call->addFnAttr(Attribute::NoInline);
   return *choice;
 }
 

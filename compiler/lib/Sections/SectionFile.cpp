@@ -142,7 +142,7 @@ private:
     });
     if (!plain || section.name.size() > longestName)
       complain(node, "the name of a section has up to 40 letters, digits, '_' and '-'");
-    allow(*table, {"capacity", "capacities", "holds", "line", "structure", "ahead", "with", "fields", "sites"});
+    allow(*table, {"capacity", "capacities", "holds", "line", "structure", "ahead", "with", "fields", "own", "sites"});
     size_t before = file.errors.size();
     auto *capacity = need(*table, "capacity"), *line = need(*table, "line"), *sites = need(*table, "sites");
     if (capacity)
@@ -166,6 +166,8 @@ private:
         sharing.emplace_back(section.name, with);
     if (auto *fields = table->get("fields"))
       section.fields = truth(*fields, "fields").value_or(false);
+    if (auto *own = table->get("own"))
+      section.own = truth(*own, "own").value_or(false);
     if (sites)
       readSites(*sites, section);
     file.sections.push_back(std::move(section));
@@ -197,8 +199,16 @@ private:
     const std::string &with = **node.as_string();
     auto other = std::find_if(file.sections.begin(), file.sections.end(),
                               [&](const SectionSpec &section) { return section.name == with; });
+    auto isOwn = [&](const std::string &section) {
+      return std::any_of(file.sections.begin(), file.sections.end(),
+                         [&](const SectionSpec &each) { return each.name == section && each.own; });
+    };
     if (with == name)
       complain(node, "a section shares memory with others only");
+    else if (isOwn(name))
+      complain(node, "each thread has a section of its own: it shares memory with none");
+    else if (isOwn(with))
+      complain(node, "each thread has a section '" + with + "' of its own: it shares memory with none");
     else if (other == file.sections.end())
       complain(node, "no section '" + with + "' to share memory with");
     else if (!other->with.empty())

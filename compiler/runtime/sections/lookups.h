@@ -60,13 +60,10 @@ static void note_wait(const struct farside_section *section, uint64_t cycles) {
     noted(section)->turns = (uint16_t)(turns < MOST_TURNS_ ? turns : MOST_TURNS_);
 }
 
-/*
- * Pointers whose lines are sent for together. Only those to sections that one thread uses come here, which is the same for all
- * of them.
- */
+/* Pointers whose lines are sent for together. Only those to sections that this thread alone uses come here. */
 #define MOST_TOGETHER_ 16
-static farside_ptr farside_rt_wanted[MOST_TOGETHER_];
-static uint32_t farside_rt_wanted_count;
+static __thread farside_ptr farside_rt_wanted[MOST_TOGETHER_];
+static __thread uint32_t farside_rt_wanted_count;
 
 static void send_wanted(void) {
     const uint32_t count = farside_rt_wanted_count;

@@ -75,6 +75,7 @@ private:
   bool convert(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble);
   bool isShared(unsigned section) const;
   void chooseOffloaded();
+  void refuseOwn(Candidate &candidate) const;
   std::string imageOfOffloaded();
   bool isConverting() const { return !plan.accesses.empty(); }
   void blame(const Trouble &trouble, llvm::Function *function, llvm::StringRef step);

@@ -112,7 +112,7 @@ struct Plan {
   /// Functions that have accesses.
   llvm::SmallPtrSet<const llvm::Function *, 16> functions;
   /// Sections, by their number, that several threads may use: a function that uses each, and that others may run (thesis
-  /// 6.7: the rest are the main thread's own).
+  /// 6.7: of the rest all are the main thread's own, or each thread's).
   llvm::MapVector<unsigned, const llvm::Function *> shared;
   std::vector<Scope> scopes;
   /// Of sections without one, by their number.

@@ -13,6 +13,7 @@ class Argument;
 class CallBase;
 class Constant;
 class Function;
+class GlobalVariable;
 class Instruction;
 class IntToPtrInst;
 class IntrinsicInst;
@@ -50,6 +51,12 @@ public:
     std::string how;
   };
   const Escape &escapeOf(unsigned site) const { return escapes[site]; }
+
+  /// Of each site a variable by which several threads may come to what is allocated there; null if only the one that has
+  /// allocated it does. Of a site that escaped it says nothing.
+  std::vector<const llvm::GlobalVariable *> findCommon() const;
+  /// A function that a module calls, and by which a thread may go on with what another one has begun.
+  static const llvm::Function *switchingStacks(const llvm::Module &module);
 
   /// Whether a function may be called by what the module does not show, other than main.
   static bool isCalledFromOutside(const llvm::Function &function);

@@ -16,10 +16,12 @@ struct SectionFile;
 /// as more goes to sections then (thesis 6.2). Sites have to be marked; nothing is done if all go anyhow.
 void specialize(llvm::Module &module, const SectionFile &file);
 
-/// A call that allocates, and the number of the section that it is for.
+/// A call that allocates, and the number of the section that it is for. Each thread may have such a section of its `own`, to
+/// which nothing goes that other threads may come to.
 struct Destined {
   llvm::CallBase *call;
   unsigned section;
+  bool own = false;
 };
 
 /// The same for such calls, which may have no marks.

@@ -36,6 +36,8 @@ struct SectionSpec {
   uint64_t ahead = 0;
   /// Whether only fields that are used come and go, in loops that use no others.
   bool fields = false;
+  /// Whether each thread has a section of its own, of this capacity, to which only goes what no other thread comes to.
+  bool own = false;
   unsigned place = 0;
   std::vector<SiteName> sites;
 

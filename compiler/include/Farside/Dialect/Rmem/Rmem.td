@@ -35,17 +35,20 @@ def Rmem_CacheSectionOp : Rmem_Op<"cache_section", [Symbol]> {
   let summary = "A section of the program";
   let description = [{
     Its bytes of local memory, the bytes of a line, the lines of a set (1: direct; 0: all), and how many lines loops send
-    for beforehand. It may share its local memory `with` another section, which is not used at the same time.
+    for beforehand. It may share its local memory `with` another section, which is not used at the same time. Of one that is
+    `own` each thread has one: what is in it no other thread comes to.
 
     ```mlir
     rmem.cache_section @nodes capacity 67108864 line 128 ways 2 ahead 8
     rmem.cache_section @rows capacity 67108864 line 4096 ways 1 ahead 8 with @nodes
+    rmem.cache_section @scratch capacity 1048576 line 128 ways 1 ahead 8 own
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$capacity, I64Attr:$line, I32Attr:$ways, I64Attr:$ahead,
-                       OptionalAttr<FlatSymbolRefAttr>:$with);
+                       OptionalAttr<FlatSymbolRefAttr>:$with, UnitAttr:$own);
   let assemblyFormat = [{
-    $sym_name `capacity` $capacity `line` $line `ways` $ways `ahead` $ahead (`with` $with^)? attr-dict
+    $sym_name `capacity` $capacity `line` $line `ways` $ways `ahead` $ahead (`with` $with^)? (`own` $own^)?
+    attr-dict
   }];
   let hasVerifier = 1;
 }
