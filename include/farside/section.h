@@ -159,6 +159,8 @@ FARSIDE_INLINE void farside_section_plain_(struct farside_section *section) {
     memset(section, 0, sizeof *section);
     section->tags = farside_no_tags_;
     section->states = farside_no_states_;
+    /* Lookups have the processor load what may be there before they know that it is not. */
+    section->data = (unsigned char *)farside_no_tags_;
     section->sets = section->ways = 1;
     section->shift = section->block_shift = 6;
     /* No pointer is behind it. */

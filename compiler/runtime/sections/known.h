@@ -30,6 +30,9 @@ PART int64_t slot_known(const struct farside_section *section, uint64_t pointer,
     return __builtin_expect(section->tags[slot] == line, 1) ? (int64_t)slot : -1;
 }
 
+/* A section may be plain memory while others of the same function are not, and then it is so for good. */
+PART int is_plain(const void *pointer) { return !(number(pointer) >> FARSIDE_ID_SHIFT_); }
+
 PART int is_split_known(uint64_t pointer, size_t size, uint32_t shift) {
     const uint64_t line = (uint64_t)1 << shift;
     return (pointer & (line - 1)) + size > line;
@@ -55,7 +58,7 @@ PART const void *farside_rt_read_known(const struct farside_section *section, co
     }
     PROFILE_LOOKUP(pointer, size, 0, shift);
     slot = slot_known(section, number(pointer), shift, ways, exact);
-    if (__builtin_expect(slot < 0, 0)) return farside_rt_miss(section, pointer);
+    if (__builtin_expect(slot < 0, 0)) return is_plain(pointer) ? pointer : farside_rt_miss(section, pointer);
     return in_slot_known(section, slot, number(pointer), shift);
 }
 
@@ -66,7 +69,7 @@ PART void *farside_rt_write_known(const struct farside_section *section, void *p
     if (__builtin_expect(section->shared || (!whole && is_split_known(number(pointer), size, shift)), 0)) return copy;
     PROFILE_LOOKUP(pointer, size, 1, shift);
     slot = slot_known(section, number(pointer), shift, ways, exact);
-    if (__builtin_expect(slot < 0, 0)) return farside_rt_miss_mut(section, pointer, size);
+    if (__builtin_expect(slot < 0, 0)) return is_plain(pointer) ? pointer : farside_rt_miss_mut(section, pointer, size);
     address = in_slot_known(section, slot, number(pointer), shift);
     mark_known(section, slot, address, size, blocks);
     return address;
@@ -80,7 +83,7 @@ PART void *farside_rt_here_known(const struct farside_section *section, void *po
                                  uint32_t shift, uint32_t ways, int exact, int blocks) {
     const int64_t slot = slot_known(section, number(pointer), shift, ways, exact);
     void *address;
-    if (__builtin_expect(slot < 0, 0)) return number(pointer) >> FARSIDE_ID_SHIFT_ ? 0 : pointer;
+    if (__builtin_expect(slot < 0, 0)) return is_plain(pointer) ? pointer : 0;
     if (__builtin_expect(section->shared || is_split_known(number(pointer), size, shift), 0)) return 0;
     PROFILE_LOOKUP(pointer, size, written, shift);
     address = in_slot_known(section, slot, number(pointer), shift);

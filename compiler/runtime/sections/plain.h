@@ -12,7 +12,7 @@
 
 /* What a section is before it is opened. */
 const struct farside_section farside_rt_plain = {
-    farside_no_tags_, farside_no_states_, 0, 0, 0, (farside_ptr)0xff << FARSIDE_ID_SHIFT_, 0, 1, 1, 0, 0, 6, 6, 0, 0, 0, 0, 0,
+    farside_no_tags_, farside_no_states_, 0, (unsigned char *)farside_no_tags_, 0, (farside_ptr)0xff << FARSIDE_ID_SHIFT_, 0, 1, 1, 0, 0, 6, 6, 0, 0, 0, 0, 0,
 };
 
 /* The base of one that stays plain: no pointer is behind it, either. */
