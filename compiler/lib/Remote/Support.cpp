@@ -133,7 +133,8 @@ void openOwnSections(Module &module, ArrayRef<Opening> all, Function *opening) {
       continue;
     auto *wanted = BasicBlock::Create(context, "", settling), *next = BasicBlock::Create(context, "", settling);
     uint64_t bit = bitOf(each.number);
-    builder.CreateCondBr(builder.CreateICmpNE(builder.CreateAnd(settling->getArg(0), bit), builder.getInt64(0)), wanted, next);
+    Value *isWanted = builder.CreateICmpNE(builder.CreateAnd(settling->getArg(0), bit), builder.getInt64(0));
+    builder.CreateCondBr(isWanted, wanted, next);
     builder.SetInsertPoint(wanted);
     Value *isRemote = builder.CreateCall(module.getOrInsertFunction(openOwn, type),
                                          {builder.CreateThreadLocalAddress(each.section), each.options, each.capacities,

@@ -156,7 +156,8 @@ void Versions::callChoice(Function &converted, Function &choice, const MapVector
 
 BasicBlock *Versions::open(BasicBlock &start, uint64_t sections) {
   LLVMContext &context = module.getContext();
-  auto *opening = BasicBlock::Create(context, "", start.getParent()), *opened = BasicBlock::Create(context, "", start.getParent());
+  Function *choice = start.getParent();
+  auto *opening = BasicBlock::Create(context, "", choice), *opened = BasicBlock::Create(context, "", choice);
   IRBuilder<> builder(&start);
   Value *settled = builder.CreateThreadLocalAddress(bitsNamed(module, areSettled, /*isOfThread=*/true));
   Value *known = builder.CreateAnd(builder.CreateLoad(builder.getInt64Ty(), settled), sections);

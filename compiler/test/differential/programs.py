@@ -292,7 +292,7 @@ class Maker:
     def wholeFunctions(self):
         """Functions that work with threads, or with what only C++ has."""
         made = []
-        for kind, chance in ((self.threads, 0.2), (self.objects, 0.8 * self.isObjects),
+        for kind, chance in ((self.threads, 0.2), (self.owners, 0.2), (self.objects, 0.8 * self.isObjects),
                              (self.vectors, 0.8 * self.isObjects)):
             for number, type in enumerate(self.types):
                 if self.shape.random() < chance / 2 and (function := kind(number, type)):
@@ -308,6 +308,14 @@ class Maker:
             return None
         self.hasThreads = True
         return f"threads_{number}", *whole_functions.threads(f"threads_{number}", number, type.c, parts, self.shape)
+
+    def owners(self, number, type):
+        part = self.statements.part(type)
+        if not part:
+            return None
+        self.hasThreads = True
+        name = f"owners_{number}"
+        return name, *whole_functions.owners(name, type.c, [part], self.site, self.shape)
 
     def objects(self, number, type):
         part = self.statements.part(type)
@@ -342,7 +350,8 @@ class Maker:
         text = f"threads = {random.choice(['true', 'false'])}\n" if random.random() < 0.3 else ""
         if self.hasThreads:
             text = text.replace("false", "true")
-        # Of several sections some share memory, and of some only fields come and go; by chance of their own, as units are.
+        # Of several sections some share memory, of some each thread has its own, and of some only fields come and go; by chance
+        # of their own, as units are.
         sharing, first = randoms.Random(len(source) + 1), None
         for number, sites in enumerate(sections):
             if not sites:
@@ -353,7 +362,9 @@ class Maker:
                      f"capacity = {line * random.choice([lines, lines, lines * 2, lines * 8])}\n")
             if random.random() < 0.4:
                 text += f"ahead = {random.choice([0, 1, 3, 8])}\n"
-            if first is None:
+            if sharing.random() < (0.5 if self.hasThreads else 0.1):
+                text += "own = true\n"
+            elif first is None:
                 first = number
             elif sharing.random() < 0.5:
                 text += f'with = "s{first}"\n'

@@ -96,12 +96,17 @@ fn allocations_are_told_with_the_lines_that_come_to_them() {
 #[test]
 fn sections_of_several_threads_are_told_from_others() {
     let farside = Farside::new();
-    let unit = UNIT.replacen("\"ways\":2", "\"ways\":2,\"threads\":true", 1);
-    for (unit, is_told) in [(UNIT, false), (&unit, true)] {
+    let told = [
+        ("", "sets of 2"),
+        (",\"threads\":true", "sets of 2, for several threads, which makes accesses dearer"),
+        (",\"own\":true", "sets of 2, of which each thread has its own"),
+    ];
+    for (key, words) in told {
+        let unit = UNIT.replacen("\"ways\":2", &format!("\"ways\":2{key}"), 1);
         let program = written(&farside, ".farside.notes", unit.as_bytes());
         let text = stdout(&farside.command(["explain", &program]).output().unwrap());
         let line = text.lines().find(|line| line.contains("section 'nodes'")).expect(&text);
-        assert_eq!(line.ends_with("for several threads, which makes accesses dearer"), is_told);
+        assert!(line.ends_with(words), "{line}");
     }
 }
 

@@ -21,7 +21,7 @@ pub struct Held {
     pub plain: bool,
 }
 
-/// Sections by name. Every part is written by one thread, and read by the supervisor.
+/// Sections by name. They are read by the supervisor, and a name is written by one thread.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ShownHeld {
@@ -49,20 +49,35 @@ impl ShownHeld {
         Self { taken: AtomicU64::new(0), sections: [const { Shown::new() }; MOST_HELD] }
     }
 
-    /// Shows a section; the number that it has here, unless there are too many, or it has no name.
+    /// Shows a section; the number that it has here, unless there are too many, or it has no name. Those that each thread has of
+    /// its own have one name, and are shown as one.
     pub fn enter(&self, name: &[u8], peak: u64, plain: bool) -> Option<usize> {
         if name.is_empty() {
             return None;
+        }
+        let words: [u64; NAME_WORDS] = std::array::from_fn(|at| {
+            let mut bytes = [0; 8];
+            let part = name.get(at * 8..).unwrap_or_default();
+            let len = part.len().min(8);
+            bytes[..len].copy_from_slice(&part[..len]);
+            u64::from_le_bytes(bytes)
+        });
+        let is_same = |shown: &Shown| {
+            shown.plain.load(Relaxed) == u64::from(plain)
+                && shown.name.iter().zip(words).all(|(one, other)| one.load(Relaxed) == other)
+        };
+        let taken = (self.taken.load(Relaxed) as usize).min(MOST_HELD);
+        if let Some(at) = self.sections[..taken].iter().position(is_same) {
+            self.note(at, peak);
+            return Some(at);
         }
         let at = self.taken.fetch_update(Relaxed, Relaxed, |taken| {
             (taken < MOST_HELD as u64).then_some(taken + 1)
         });
         let at = at.ok()? as usize;
         let shown = &self.sections[at];
-        for (word, part) in shown.name.iter().zip(name.chunks(8)) {
-            let mut bytes = [0; 8];
-            bytes[..part.len()].copy_from_slice(part);
-            word.store(u64::from_le_bytes(bytes), Relaxed);
+        for (word, name) in shown.name.iter().zip(words) {
+            word.store(name, Relaxed);
         }
         shown.plain.store(plain.into(), Relaxed);
         shown.peak.store(peak, Relaxed);
@@ -121,9 +136,21 @@ mod tests {
         let held = |name: &str, peak_bytes, plain| Held { name: name.into(), peak_bytes, plain };
         let all = [held("nodes", 9, false), held(&"n".repeat(LONGEST_NAME), 7, true)];
         assert_eq!(shown.snapshot(), all);
-        for _ in 2..MOST_HELD {
-            assert!(shown.enter(b"more", 0, false).is_some());
+        for more in 2..MOST_HELD {
+            assert!(shown.enter(format!("more{more}").as_bytes(), 0, false).is_some());
         }
         assert_eq!(shown.enter(b"more", 0, false), None);
+    }
+
+    #[test]
+    fn sections_of_one_name_are_one() {
+        let shown = ShownHeld::new();
+        assert_eq!(shown.enter(b"scratch", 3, false), Some(0));
+        assert_eq!(shown.enter(b"scratches", 0, false), Some(1));
+        assert_eq!(shown.enter(b"scratch", 0, true), Some(2), "one that is plain is another");
+        assert_eq!(shown.enter(b"scratch", 5, false), Some(0));
+        assert_eq!(shown.enter(b"scratch", 4, false), Some(0));
+        assert_eq!(shown.snapshot()[0].peak_bytes, 5);
+        assert_eq!(shown.snapshot().len(), 3);
     }
 }

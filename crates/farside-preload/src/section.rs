@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fmt::Display;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use farside_pager::cached::{Asked, Sections};
 use farside_pager::held::LONGEST_NAME;
@@ -83,6 +83,11 @@ fn show(service: &Service, name: &Name, id: u32) {
     SHOWN[id as usize].store(at.map_or(0, |at| at as u8 + 1), Relaxed);
 }
 
+/// Names of sections that could not be opened, as numbers; 0 where there is none yet.
+static TOLD: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
+const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_FACTOR: u64 = 0x0100_0000_01b3;
+
 /// A section's name, where looking at it fetches nothing.
 struct Name {
     bytes: [u8; LONGEST_NAME],
@@ -107,10 +112,28 @@ impl Name {
         &self.bytes[..self.len]
     }
 
+    /// Of sections that each thread has of its own, and that have one name, the first that is none is told of.
     fn complain(&self, why: &dyn Display) {
+        if !self.is_told_first() {
+            return;
+        }
         let shown = String::from_utf8_lossy(&self.bytes[..self.len]);
         let text = format!("farside: no section \"{shown}\", its data is paged: {why}\n");
         sys::complain(&[&text]);
+    }
+
+    /// Takes note of a name. What has none, and what there is no more room to know of, is always told.
+    fn is_told_first(&self) -> bool {
+        let hash = self
+            .bytes()
+            .iter()
+            .fold(FNV_START, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_FACTOR));
+        let known =
+            TOLD.iter().find_map(|told| match told.compare_exchange(0, hash, Relaxed, Relaxed) {
+                Ok(_) => Some(false),
+                Err(other) => (other == hash).then_some(true),
+            });
+        self.len == 0 || known != Some(true)
     }
 }
 

@@ -163,8 +163,11 @@ fn goes(text: &mut String, unit: &Unit, number: usize, site: &Site, lines: bool)
     };
     let (line, capacity) = (Size(site.line), Size(site.capacity));
     let section = &site.section;
-    let threads =
-        if site.threads { ", for several threads, which makes accesses dearer" } else { "" };
+    let threads = match site {
+        Site { own: true, .. } => ", of which each thread has its own",
+        Site { threads: true, .. } => ", for several threads, which makes accesses dearer",
+        _ => "",
+    };
     let with = site.with.as_ref();
     let with = with.map(|it| format!(", in the memory of '{it}'")).unwrap_or_default();
     let _ = writeln!(

@@ -103,6 +103,9 @@ pub struct Site {
     /// Whether several threads may use the section.
     #[serde(default, skip_serializing_if = "is_not")]
     pub threads: bool,
+    /// Whether each thread has such a section of its own.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub own: bool,
     /// The section whose local memory it shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,
