@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use farside_pager::settings::Settings;
@@ -17,8 +16,8 @@ use crate::analysis::{analyze, names, partition, path, simulate};
 use crate::options::{Given, Layer, Options, Origin, Pace};
 use crate::traces::{export, import};
 use crate::{
-    Failure, balance, bench, capture, doctor, explain, faults, generate, limit, node, plan, record,
-    run, sizing, study, tapes, top, tune,
+    Failure, balance, bench, capture, definition, doctor, explain, faults, generate, limit,
+    mistake, node, plan, record, run, sizing, study, tapes, top, tune,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -447,9 +446,10 @@ impl RunArguments {
 
 /// Does what `arguments`, the first of which is the command's own name, ask for.
 pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCode, Failure> {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match definition::parse(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return explain(&error),
+        Err(error) => return mistake::explain(&error, &arguments),
     };
     match cli.verb {
         Verb::Run(arguments) => run::run(&arguments.options()?, &arguments.command),
@@ -476,26 +476,5 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Node(arguments) => node::node(&arguments),
         Verb::Completions { shell } => generate::completions(shell),
         Verb::Man { directory } => generate::manual(&directory),
-    }
-}
-
-/// Help and version are printed as they are; anything else becomes one line.
-fn explain(error: &clap::Error) -> Result<ExitCode, Failure> {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // Nobody is left to tell if stdout is closed.
-            let _ = error.print();
-            Ok(ExitCode::SUCCESS)
-        }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Err(Failure::usage("no command given; see: farside --help"))
-        }
-        _ => {
-            let text = error.render().to_string();
-            let first = text.split("\n\n").next().unwrap_or_default();
-            let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
-            let line = line.strip_prefix("error: ").unwrap_or(&line);
-            Err(Failure::usage(format!("{line}; see: farside --help")))
-        }
     }
 }

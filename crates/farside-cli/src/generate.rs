@@ -5,16 +5,15 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::Failure;
-use crate::command::Cli;
+use crate::definition::definition;
 
 /// Prints the completions for `shell`.
 pub fn completions(shell: Shell) -> Result<ExitCode, Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "farside", &mut text);
+    clap_complete::generate(shell, &mut definition(), "farside", &mut text);
     match io::stdout().write_all(&text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::own(format!("cannot print the completions: {error}")))
@@ -26,7 +25,7 @@ pub fn completions(shell: Shell) -> Result<ExitCode, Failure> {
 /// Writes one manual page for the command and one for each of its verbs.
 pub fn manual(directory: &Path) -> Result<ExitCode, Failure> {
     fs::create_dir_all(directory)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), directory))
+        .and_then(|()| clap_mangen::generate_to(definition(), directory))
         .map_err(|error| {
             Failure::own(format!("cannot write manual pages to {}: {error}", directory.display()))
         })?;

@@ -18,7 +18,7 @@ fn bad_command_lines_end_with_code_2() {
         (vec!["run", "--nothing", "true"], vec!["--nothing"]),
         (vec!["run", "--local"], vec!["--local"]),
         (vec!["run", "--local", "lots", "true"], vec!["--local lots", "400M"]),
-        (vec!["run", "--local", "1023K", "true"], vec!["--local 1023K", "1 MiB"]),
+        (vec!["run", "--local", "1023K", "true"], vec!["--local 1023K", "1 MiB", "without a unit"]),
         (vec!["run", "--local", "0%", "true"], vec!["--local 0%"]),
         (vec!["run", "--local", "9999T", "true"], vec!["--local 9999T", "128 TiB"]),
         (vec!["run", "--readahead", "513", "true"], vec!["--readahead", "512"]),
@@ -70,6 +70,21 @@ fn bad_command_lines_end_with_code_2() {
         (vec!["node", "--embedded", "--link", "99", "--far", "embedded:"], vec!["--link 99"]),
         (vec!["run", "--local", "two\nlines\x1b[2J", "true"], vec!["--local two lines"]),
         (vec!["completions", "cobol"], vec!["cobol"]),
+    ] {
+        assert_refused(farside.command(arguments), 2, &words);
+    }
+}
+
+#[test]
+fn a_bad_command_line_is_told_whose_help_to_read_and_what_is_spelt_alike() {
+    let farside = Farside::new();
+    for (arguments, words) in [
+        (vec![], vec!["see: farside --help"]),
+        (vec!["tune", "--local", "20%"], vec!["--build", "see: farside tune --help"]),
+        (vec!["bench", "tune", "--nothing"], vec!["--nothing", "see: farside bench tune --help"]),
+        (vec!["size", "me"], vec!["see: farside size --help"]),
+        (vec!["siz"], vec!["did you mean 'size'?", "see: farside --help"]),
+        (vec!["tune", "--locl", "20%"], vec!["did you mean '--local'?"]),
     ] {
         assert_refused(farside.command(arguments), 2, &words);
     }

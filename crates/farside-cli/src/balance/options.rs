@@ -168,7 +168,10 @@ fn size(option: &str, text: &str) -> Result<u64, Failure> {
     let bad = |why: String| Failure::usage(format!("{option} {text}: {why}"));
     let bytes = parse_size(text).map_err(|_| bad("not a size such as 64G or 500M".to_owned()))?;
     if bytes < LEAST_LIMIT {
-        return Err(bad(format!("too little to run with; the least is {}", Size(LEAST_LIMIT))));
+        let least = Size(LEAST_LIMIT);
+        return Err(bad(format!(
+            "too little to run with; the least is {least}, and a number without a unit (64G) is bytes"
+        )));
     }
     Ok(bytes)
 }

@@ -28,7 +28,10 @@ pub enum BadLocal {
     #[error("more than a program can address; the most is {}", Size(MAX_SIZE))]
     TooLarge,
     /// Less than can work.
-    #[error("too little to work with; the least is {}", Size(LEAST_LIMIT))]
+    #[error(
+        "too little to work with; the least is {}, and a number without a unit (400M, 25%) is bytes",
+        Size(LEAST_LIMIT)
+    )]
     TooSmall,
     /// A percentage outside its range.
     #[error("a percentage must be above 0% and at most 1000%")]
