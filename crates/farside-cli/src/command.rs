@@ -279,6 +279,10 @@ struct SizeArguments {
     /// How much longer it may take than with all of its memory local, in per cent [default: 5, 10, 25, and 100].
     #[arg(long, value_name = "PERCENT", value_parser = slowdown)]
     slowdown: Vec<f64>,
+    /// Say instead how much longer it would take with so much local memory: a size, or a percentage of what it
+    /// uses; may be given several times.
+    #[arg(long, value_name = "SIZE|PERCENT", conflicts_with = "slowdown")]
+    local: Vec<String>,
     /// Print an object with the whole curve instead of a table.
     #[arg(long)]
     json: bool,
@@ -462,7 +466,11 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Verb::Tune(arguments) => tune::tune(&arguments),
         Verb::Doctor(arguments) => arguments.doctor(),
         Verb::Top(arguments) => arguments.top(),
-        Verb::Size(arguments) => sizing::size(arguments.pid, &arguments.slowdown, arguments.json),
+        Verb::Size(arguments) => sizing::size(
+            arguments.pid,
+            &sizing::asked(arguments.slowdown, &arguments.local)?,
+            arguments.json,
+        ),
         Verb::Balance(arguments) => balance::balance(&arguments),
         Verb::Limit { pid, size } => limit::limit(pid, &size),
         Verb::Analyze(arguments) => analyze::analyze(&arguments),

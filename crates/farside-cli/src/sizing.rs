@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::Failure;
-use crate::options::Size;
+use crate::options::{Local, Size};
 use crate::run::Report;
 use crate::top;
 
@@ -141,7 +141,22 @@ impl LiveCurve {
         self.points.iter().find(|point| point.slowdown <= slowdown).map(|point| point.bytes)
     }
 
-    /// The same as a limit that a program can run with.
+    /// How much longer the program takes with so much memory than with all of it, as a share; between points in
+    /// proportion.
+    pub fn slowdown(&self, bytes: u64) -> f64 {
+        let after = self.points.partition_point(|point| point.bytes < bytes);
+        match (self.points.get(after.wrapping_sub(1)), self.points.get(after)) {
+            (Some(less), Some(more)) => {
+                let share = (bytes - less.bytes) as f64 / (more.bytes - less.bytes) as f64;
+                less.slowdown + (more.slowdown - less.slowdown) * share
+            }
+            (None, Some(least)) => least.slowdown,
+            (Some(most), None) => most.slowdown,
+            (None, None) => 0.0,
+        }
+    }
+
+    /// The same as [`needed`](Self::needed), as a limit that a program can run with.
     fn limit(&self, slowdown: f64) -> Option<u64> {
         self.needed(slowdown).map(|bytes| bytes.max(LEAST_LIMIT))
     }
@@ -159,8 +174,29 @@ impl LiveCurve {
     }
 }
 
-/// Tells how much memory the program with this id needs for these slowdowns, in per cent.
-pub fn size(pid: u32, slowdowns: &[f64], json: bool) -> Result<ExitCode, Failure> {
+/// What is asked about a program that runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// How much memory it needs to be slowed down by at most so much, in per cent.
+    Sizes(Vec<f64>),
+    /// How much it would be slowed down with so much memory.
+    Slowdowns(Vec<Local>),
+}
+
+/// What options ask for.
+pub fn asked(slowdowns: Vec<f64>, locals: &[String]) -> Result<Asked, Failure> {
+    if locals.is_empty() {
+        let usual = || SLOWDOWNS.to_vec();
+        return Ok(Asked::Sizes(if slowdowns.is_empty() { usual() } else { slowdowns }));
+    }
+    let parse = |text: &String| {
+        text.parse().map_err(|error| Failure::usage(format!("--local {text}: {error}")))
+    };
+    Ok(Asked::Slowdowns(locals.iter().map(parse).collect::<Result<_, _>>()?))
+}
+
+/// Tells what is asked about the program with this id.
+pub fn size(pid: u32, asked: &Asked, json: bool) -> Result<ExitCode, Failure> {
     let reports = top::reports()?;
     let report = reports.iter().find(|report| report.pid == pid).ok_or_else(|| {
         Failure::own(format!(
@@ -168,10 +204,19 @@ pub fn size(pid: u32, slowdowns: &[f64], json: bool) -> Result<ExitCode, Failure
         ))
     })?;
     let curve = report.curve.as_ref().ok_or_else(|| Failure::own(unknown(report)))?;
-    let slowdowns = if slowdowns.is_empty() { &SLOWDOWNS } else { slowdowns };
-    let text =
-        if json { as_json(report, curve, slowdowns)? } else { as_text(report, curve, slowdowns) };
+    let text = if json { as_json(report, curve, asked)? } else { as_text(report, curve, asked) };
     top::show(&text)
+}
+
+/// A limit in bytes; shares are of what the program uses now.
+fn bytes(local: Local, report: &Report) -> u64 {
+    match local {
+        Local::Bytes(bytes) => bytes,
+        Local::Percent(percent) => {
+            let bytes = report.counter("footprint_bytes") as f64 * percent / 100.0;
+            (bytes as u64).max(LEAST_LIMIT)
+        }
+    }
 }
 
 fn unknown(report: &Report) -> String {
@@ -182,41 +227,61 @@ fn unknown(report: &Report) -> String {
     )
 }
 
-fn as_json(report: &Report, curve: &LiveCurve, slowdowns: &[f64]) -> Result<String, Failure> {
-    let sizes: Vec<_> = slowdowns
-        .iter()
-        .map(
-            |percent| json!({ "slowdown": percent / 100.0, "bytes": curve.limit(percent / 100.0) }),
-        )
-        .collect();
-    let object = json!({
-        "pid": report.pid, "program": report.program, "limit_bytes": report.living.limit_bytes,
-        "sizes": sizes, "curve": curve,
+fn as_json(report: &Report, curve: &LiveCurve, asked: &Asked) -> Result<String, Failure> {
+    let mut object = json!({
+        "pid": report.pid, "program": report.program, "limit_bytes": report.living.limit_bytes, "curve": curve,
     });
+    match asked {
+        Asked::Sizes(slowdowns) => {
+            let of = |percent: &f64| json!({ "slowdown": percent / 100.0, "bytes": curve.limit(percent / 100.0) });
+            object["sizes"] = slowdowns.iter().map(of).collect();
+        }
+        Asked::Slowdowns(locals) => {
+            let bytes = locals.iter().map(|local| bytes(*local, report));
+            let of = |bytes| json!({ "bytes": bytes, "slowdown": curve.slowdown(bytes) });
+            object["slowdowns"] = bytes.map(of).collect();
+        }
+    }
     let text =
         serde_json::to_string_pretty(&object).map_err(|error| Failure::own(error.to_string()))?;
     Ok(text + "\n")
 }
 
-fn as_text(report: &Report, curve: &LiveCurve, slowdowns: &[f64]) -> String {
+fn as_text(report: &Report, curve: &LiveCurve, asked: &Asked) -> String {
     let mut text = String::new();
-    let limit = report.living.limit_bytes;
+    let (limit, uses) = (report.living.limit_bytes, report.counter("footprint_bytes"));
+    let has = if limit < uses {
+        format!("{} of {} that it uses", Size(limit), Size(uses))
+    } else {
+        format!("room for all of the {} that it uses", Size(uses))
+    };
+    let rest = if limit < uses { "for the rest" } else { "for pages" };
     let _ = writeln!(
         text,
-        "{} (process {}) has {} of {} that it uses, and waits {:.0} % of its time for the rest",
+        "{} (process {}) has {has}, and waits {:.0} % of its time {rest}",
         report.program,
         report.pid,
-        Size(limit),
-        Size(report.counter("footprint_bytes")),
         curve.waiting * 100.0,
     );
     let mut table = Table::new();
     table.load_style(NOTHING);
-    table.set_header(["LONGER THAN ALL-LOCAL", "LOCAL MEMORY"]);
-    for percent in slowdowns {
-        let needed = curve.limit(percent / 100.0);
-        let needed = needed.map_or("more than it uses".to_owned(), |bytes| Size(bytes).to_string());
-        table.add_row([format!("{percent} %"), needed]);
+    let (longer, memory) = ("LONGER THAN ALL-LOCAL", "LOCAL MEMORY");
+    match asked {
+        Asked::Sizes(slowdowns) => {
+            table.set_header([longer, memory]);
+            for percent in slowdowns {
+                let size = curve.limit(percent / 100.0).map(|bytes| Size(bytes).to_string());
+                let size = size.unwrap_or_else(|| "more than it uses".to_owned());
+                table.add_row([format!("{percent} %"), size]);
+            }
+        }
+        Asked::Slowdowns(locals) => {
+            table.set_header([memory, longer]);
+            for bytes in locals.iter().map(|local| bytes(*local, report)) {
+                let percent = format!("{:.0} %", curve.slowdown(bytes) * 100.0);
+                table.add_row([Size(bytes).to_string(), percent]);
+            }
+        }
     }
     table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     let _ = writeln!(text, "{table}");
@@ -245,6 +310,10 @@ mod tests {
         assert!((slowdown(640) - 0.1 / 0.9).abs() < 1e-9);
         assert!((slowdown(0) - 0.2 / 0.9).abs() < 1e-9);
         assert_eq!(slowdown(1280), 0.0);
+        let between = curve.slowdown(960 * PAGE as u64);
+        assert!((between - 0.05 / 0.9).abs() < 1e-3, "{between}");
+        assert_eq!(curve.slowdown(0), slowdown(0));
+        assert_eq!(curve.slowdown(u64::MAX), 0.0, "more than it uses");
         assert_eq!(curve.needed(0.2 / 0.9 + 1e-9), Some(0));
         assert_eq!(curve.needed(0.1 / 0.9 + 1e-9), Some(640 * PAGE as u64));
         assert_eq!(curve.needed(0.0), Some(1280 * PAGE as u64));
@@ -272,6 +341,16 @@ mod tests {
         let needed = curve.needed(0.05).map(|bytes| bytes / PAGE as u64);
         assert!(needed.is_some_and(|pages| (1000..1010).contains(&pages)), "{needed:?}");
         assert_eq!(curve.limit(f64::MAX), Some(LEAST_LIMIT), "it has to be a limit");
+    }
+
+    #[test]
+    fn what_is_lost_with_less_is_told_as_well() {
+        let half = asked(vec![], &["50%".to_owned(), "400M".to_owned()]);
+        let half = half.expect("sizes");
+        assert_eq!(half, Asked::Slowdowns(vec![Local::Percent(50.0), Local::Bytes(400 << 20)]));
+        assert_eq!(asked(vec![], &[]), Ok(Asked::Sizes(SLOWDOWNS.to_vec())));
+        let error = asked(vec![], &["half".to_owned()]).expect_err("no size");
+        assert!(error.message.contains("--local half"), "{error}");
     }
 
     #[test]
