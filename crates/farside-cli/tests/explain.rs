@@ -59,6 +59,18 @@ fn written(farside: &Farside, part: &str, content: &[u8]) -> String {
 }
 
 #[test]
+fn copies_of_an_allocation_are_told_once() {
+    let farside = Farside::new();
+    let site = r#"{"place":"graph.c:32","function":"make","section":"nodes","capacity":67108864,"line":128,"ways":2},"#;
+    let copied =
+        UNIT.replacen(site, &site.repeat(2), 1).replace(r#""sites":[0]"#, r#""sites":[0,1]"#);
+    let program = written(&farside, ".farside.notes", copied.as_bytes());
+    let text = stdout(&farside.command(["explain", &program]).output().unwrap());
+    assert_eq!(text.matches("graph.c:32").count(), 1, "{text}");
+    assert!(text.contains("graph.c:32  in make  (2 copies)"), "{text}");
+}
+
+#[test]
 fn allocations_are_told_with_the_lines_that_come_to_them() {
     let farside = Farside::new();
     let program = written(&farside, ".farside.notes", UNIT.as_bytes());

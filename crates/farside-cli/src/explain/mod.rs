@@ -96,12 +96,9 @@ fn text(units: &[Unit], lines: bool) -> String {
             text.push('\n');
         }
         let _ = writeln!(text, "{}", unit.unit);
-        for (number, site) in unit.sites.iter().enumerate() {
-            let _ = writeln!(text, "\n  {}  in {}", site.place, site.function);
-            match &site.stays {
-                Some(why) => stays(&mut text, site, why),
-                None => goes(&mut text, unit, number, site, lines),
-            }
+        for (site, what, times) in told_once(unit, lines) {
+            let times = if times > 1 { format!("  ({times} copies)") } else { String::new() };
+            let _ = write!(text, "\n  {}  in {}{times}\n{what}", site.place, site.function);
         }
         for section in &unit.fields {
             selected(&mut text, section);
@@ -111,6 +108,27 @@ fn text(units: &[Unit], lines: bool) -> String {
         }
     }
     text
+}
+
+/// What became of each allocation. The optimizer makes copies of one in the source, as where it puts functions into
+/// their callers; those of which the same can be told are told once, with their number.
+fn told_once(unit: &Unit, lines: bool) -> Vec<(&Site, String, usize)> {
+    let mut told: Vec<(&Site, String, usize)> = Vec::new();
+    for (number, site) in unit.sites.iter().enumerate() {
+        let mut what = String::new();
+        match &site.stays {
+            Some(why) => stays(&mut what, site, why),
+            None => goes(&mut what, unit, number, site, lines),
+        }
+        let is_same = |(other, said, _): &&mut (&Site, String, usize)| {
+            (&other.place, &other.function, &**said) == (&site.place, &site.function, &what)
+        };
+        match told.iter_mut().find(is_same) {
+            Some((_, _, times)) => *times += 1,
+            None => told.push((site, what, 1)),
+        }
+    }
+    told
 }
 
 fn selected(text: &mut String, section: &Fields) {
