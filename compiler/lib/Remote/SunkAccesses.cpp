@@ -8,6 +8,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Local.h"
 
 using namespace llvm;
 
@@ -18,6 +19,16 @@ bool isSimple(const Instruction &access) {
   auto *load = dyn_cast<LoadInst>(&access);
   auto *store = dyn_cast<StoreInst>(&access);
   return (load && load->isSimple()) || (store && store->isSimple());
+}
+
+/// Whether a pointer is for nothing but such accesses, which all can become others.
+bool isOnlyAccessed(const Value &pointer) {
+  return all_of(pointer.uses(), [](const Use &use) {
+    auto *user = cast<Instruction>(use.getUser());
+    if (auto *element = dyn_cast<GetElementPtrInst>(user))
+      return use.getOperandNo() == 0 && isOnlyAccessed(*element);
+    return isSimple(*user) && use.getOperandNo() == (isa<StoreInst>(user) ? 1 : 0);
+  });
 }
 
 /// Whether pointers lead to different objects, as far as can be seen, of which something may be in a section.
@@ -55,14 +66,11 @@ DebugLoc locationOf(const Instruction &access, const Value *pointer) {
   return (!location || location.getLine() == 0) && by && by->getDebugLoc() ? by->getDebugLoc() : location;
 }
 
-/// An access, the pointer that it goes by, and what computes one from the other: nothing else needs either.
+/// An access, the pointer that it goes by, and what computes one from the other.
 struct Access {
   explicit Access(Instruction &access) : access(access), pointer(getLoadStorePointerOperand(&access)) {
-    for (; auto *element = dyn_cast<GetElementPtrInst>(pointer); pointer = element->getPointerOperand()) {
-      if (!element->hasOneUse())
-        return;
+    for (; auto *element = dyn_cast<GetElementPtrInst>(pointer); pointer = element->getPointerOperand())
       elements.push_back(element);
-    }
   }
 
   /// The same by another pointer, before an instruction. `here` tells what a value is there.
@@ -85,14 +93,13 @@ struct Access {
 
   /// Puts in its place what is loaded elsewhere, if it loads, and takes it away.
   void replaceBy(Value *loaded) const {
+    Value *goneBy = getLoadStorePointerOperand(&access);
     if (loaded) {
       loaded->takeName(&access);
       access.replaceAllUsesWith(loaded);
     }
     access.eraseFromParent();
-    for (GetElementPtrInst *element : elements)
-      element->eraseFromParent();
-    cast<Instruction>(pointer)->eraseFromParent();
+    RecursivelyDeleteTriviallyDeadInstructions(goneBy);
   }
 
   Instruction &access;
@@ -106,7 +113,9 @@ public:
   ByWay(const Access &all, PHINode &pointer) : all(all), pointer(pointer), block(*all.access.getParent()) {}
 
   bool suits() const {
-    if (pointer.getParent() != &block || !leadApart(pointer.incoming_values()) || !isFirst(all.access) || !canReach(block))
+    auto isForOne = [](GetElementPtrInst *element) { return element->hasOneUse(); };
+    if (!pointer.hasOneUse() || !all_of(all.elements, isForOne) || pointer.getParent() != &block ||
+        !leadApart(pointer.incoming_values()) || !isFirst(all.access) || !canReach(block))
       return false;
     auto isThere = [&](Value *value) {
       auto *by = dyn_cast<Instruction>(value);
@@ -149,7 +158,7 @@ public:
 
   bool suits() const {
     const Value *both[] = {pointer.getTrueValue(), pointer.getFalseValue()};
-    return pointer.getCondition()->getType()->isIntegerTy() && leadApart(both);
+    return pointer.getCondition()->getType()->isIntegerTy() && leadApart(both) && isOnlyAccessed(pointer);
   }
 
   void raise() {
@@ -189,8 +198,6 @@ void raiseSunkAccesses(Module &module) {
         accesses.push_back(&instruction);
   for (Instruction *each : accesses) {
     Access access(*each);
-    if (!access.pointer->hasOneUse())
-      continue;
     if (auto *phi = dyn_cast<PHINode>(access.pointer))
       raiseIfSuits(ByWay(access, *phi));
     else if (auto *select = dyn_cast<SelectInst>(access.pointer))

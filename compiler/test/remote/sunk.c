@@ -67,6 +67,14 @@ __attribute__((noinline)) static long get(const long *evens, const long *odds, c
   return all;
 }
 
+__attribute__((noinline)) static void raise(long *evens, long *odds, const uint32_t *at, long turns) {
+  for (long i = 0; i < turns; i++)
+    if (at[i] & 4)
+      odds[at[i] >> 1] += i;
+    else
+      evens[at[i] >> 2]++;
+}
+
 __attribute__((noinline)) static long either(const long *one, const long *other, int which) {
   return *(which ? one : other);
 }
@@ -91,6 +99,7 @@ int main(void) {
     at[i] = (uint32_t)(state >> 33) % (2 * NUMBERS);
   }
   put(evens, odds, at, NUMBERS);
+  raise(evens, odds, at, NUMBERS);
   printf("%ld\n", get(evens, odds, at, NUMBERS));
   for (long i = 0; i < NUMBERS; i += 97)
     all = all * 13 + either(&evens[i], &odds[i], at[i] & 2);
