@@ -250,9 +250,10 @@ public:
         remark(each);
       if (sectionFile().threads < 0)
         for (auto [section, function] : trip.plan.shared)
-          errs() << nameOf(module) << ": remark: several threads may use the section '"
-                 << sectionFile().sections[section].name << "', which makes each access dearer: '"
-                 << farside::nameForOthers(*function) << "' may be called from elsewhere [-Rfarside]\n";
+          if (!sectionFile().sections[section].own)
+            errs() << nameOf(module) << ": remark: several threads may use the section '"
+                   << sectionFile().sections[section].name << "', which makes each access dearer: '"
+                   << farside::nameForOthers(*function) << "' may be called from elsewhere [-Rfarside]\n";
       for (const auto &stayed : trip.stayed)
         remark(module, stayed);
       errs() << nameOf(module) << ": remark: " << trip.same << " functions came back the very same, "

@@ -136,7 +136,7 @@ private:
       if (access == plan.accesses.end())
         continue;
       for (auto section : {access->second.section, access->second.from})
-        if (section && !isOwn(*section))
+        if (section)
           plan.shared.insert({*section, &function});
     }
   }

@@ -6,6 +6,7 @@
 // CHECK-DAG: remark: what is allocated here goes to the section 'tables'
 // CHECK-DAG: remark: what is allocated here goes to the section 'rows'
 // CHECK-DAG: remark: what is allocated here goes to the section 'lists'
+// CHECK: no fields of the section 'tables' are selected: '{{.*}}' may be called from elsewhere, by another thread
 // CHECK-NOT: several threads may use the section '{{tables|lists|rows}}'
 // CHECK: several threads may use the section 'common'
 // CHECK-NOT: several threads may use

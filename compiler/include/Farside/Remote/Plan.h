@@ -111,8 +111,8 @@ struct Plan {
   llvm::DenseMap<const llvm::Instruction *, Access> accesses;
   /// Functions that have accesses.
   llvm::SmallPtrSet<const llvm::Function *, 16> functions;
-  /// Sections, by their number, that several threads may use: a function that uses each, and that others may run (thesis
-  /// 6.7: of the rest all are the main thread's own, or each thread's).
+  /// Sections, by their number, that several threads may use, also if each uses its own: a function that uses each, and that
+  /// others may run (thesis 6.7: the rest are the main thread's own).
   llvm::MapVector<unsigned, const llvm::Function *> shared;
   std::vector<Scope> scopes;
   /// Of sections without one, by their number.
