@@ -127,7 +127,9 @@ impl Journal {
         let file = file(directory);
         let name = file.display();
         let text = fs::read(&file).map_err(|error| {
-            Failure::usage(format!("there is nothing to resume: {name}: {error}"))
+            Failure::usage(format!(
+                "there is nothing to resume; start without --resume: {name}: {error}"
+            ))
         })?;
         let journal: Self = serde_json::from_slice(&text).map_err(|error| {
             Failure::usage(format!("cannot read {name}: {error}; start without --resume"))

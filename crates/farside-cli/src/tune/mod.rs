@@ -50,7 +50,8 @@ Exit codes:
 /// Options of `farside tune`.
 #[derive(Debug, Args)]
 pub struct TuneArguments {
-    /// Local memory that it is to be fast with: a size (400M, 1.5GiB) or a percentage of its peak footprint (25%).
+    /// Local memory that it is to be fast with: a size (400M, 1.5GiB) or a percentage of its peak footprint (25%);
+    /// several with commas between them.
     #[arg(long, value_name = "SIZE|PERCENT", value_delimiter = ',', default_value = "20%")]
     local: Vec<String>,
     /// Where far pages lie, as for farside run.

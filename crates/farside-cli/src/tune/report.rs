@@ -43,8 +43,9 @@ pub fn statement(journal: &Journal, tuning: &Tuning) -> String {
     let (paged, now) = (median(&tuning.paged), median(&tuning.times));
     let steps = tuning.steps.len();
     if tuning.best.sections.is_empty() {
+        let why = if tuning.suffering.is_empty() { ": it hardly waits for far pages" } else { "" };
         return format!(
-            "{local}: {paged:.3} s; nothing was found in {steps} steps that is faster than paged memory"
+            "{local}: {paged:.3} s; nothing was found in {steps} steps that is faster than paged memory{why}"
         );
     }
     let sections = tuning.best.sections.len();

@@ -14,9 +14,9 @@ use super::changes::step_of;
 use super::decide::{self, Decision, Known, Room, sites_of};
 use super::journal::{Outcome, Stays, Step, Tuning, median};
 use super::stop;
-use super::trial::{Broken, Printed, Ran, Trials, counter};
+use super::trial::{Broken, Printed, Ran, Trials, counter, misses_a_second};
 use super::variations::variations;
-use super::waits::Waits;
+use super::waits::{self, Waits};
 use crate::Failure;
 use crate::options::Size;
 use crate::progress::Progress;
@@ -155,13 +155,13 @@ impl Search<'_> {
         let Some(built) = best else { return Ok(()) };
         let failed =
             |broken: Broken| Failure::own(format!("what ran before does not any more: {broken}"));
-        let (mut paged, mut times) = (Vec::new(), Vec::new());
+        let (mut paged, mut times, mut missed) = (Vec::new(), Vec::new(), Vec::new());
         for round in 1..=3 * self.effort.repetitions {
             self.progress.say(format!("the best beside paged memory: run {round}"));
             paged.push(self.one(self.paged).map_err(failed)?);
             let ran = self.ran(&built).map_err(failed)?;
-            let misses = counter(&ran.report, "section_misses") / ran.seconds.max(1e-3);
-            tuning.best.tuned = vec![(self.room.local, misses as u64)];
+            missed.push((counter(&ran.report, "section_misses"), ran.seconds));
+            tuning.best.tuned = vec![(self.room.local, misses_a_second(&missed))];
             times.push(ran.seconds);
             let enough = round >= self.effort.repetitions;
             if enough && compare(&paged, &times) != Verdict::Open {
@@ -188,12 +188,13 @@ impl Search<'_> {
         let failed =
             |broken: Broken| Failure::own(format!("with {size} of local memory: {broken}"));
         let mut waited = 0.0;
-        let mut times = Vec::new();
+        let (mut times, mut counted) = (Vec::new(), Vec::new());
         for round in 1..=self.effort.repetitions {
             self.progress.say(format!("{size} local: paged memory, run {round}"));
             let ran = self.trials.run(self.paged, local).map_err(failed)?;
             self.trials.insist(&ran, self.printed).map_err(failed)?;
             times.push(ran.seconds);
+            counted.push(counter(&ran.report, "waiting_ns") / 1e9);
             waited = counter(&ran.report, "demand_faults") + counter(&ran.report, "late_hits");
         }
         let longest = times.iter().copied().fold(0.0, f64::max);
@@ -202,7 +203,7 @@ impl Search<'_> {
         let faults = self.trials.faults(self.paged, local).map_err(failed)?;
         self.progress.say(format!("{size} local: what it allocates, and where its time goes"));
         let (_, profile, _) = self.trials.profile(self.profiled, local).map_err(failed)?;
-        let wait = (median(&times) - self.all_local).max(0.0) / f64::max(waited, 1.0);
+        let wait = waits::seconds(&times, self.all_local, &counted) / f64::max(waited, 1.0);
         let found = faults.report["faults"].as_f64().unwrap_or(0.0);
         // What is foreseen in a usual run is not waited for; faults are told without anything foreseen.
         let waits = Waits::of(self.candidates, &faults.report, wait * waited / found.max(1.0));

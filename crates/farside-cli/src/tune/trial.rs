@@ -203,3 +203,20 @@ fn digest(mut from: impl Read) -> String {
 pub fn counter(report: &Value, name: &str) -> f64 {
     report["counters"][name].as_f64().unwrap_or(0.0)
 }
+
+/// Misses a second of runs, of each its misses and seconds: those of the one that was held up least. On a machine with other work all
+/// miss less often than the program will on one that has none.
+pub fn misses_a_second(runs: &[(f64, f64)]) -> u64 {
+    runs.iter().map(|(misses, seconds)| (misses / seconds.max(1e-3)) as u64).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_were_held_up_do_not_tell_how_often_sections_miss() {
+        assert_eq!(misses_a_second(&[(300.0, 1.0), (300.0, 0.1), (300.0, 2.0)]), 3000);
+        assert_eq!(misses_a_second(&[]), 0);
+    }
+}

@@ -5,6 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use farside_tune::{Candidates, Overheads};
 use serde_json::Value;
 
+use super::journal::median;
+
+/// How long runs in paged memory wait, by what they take longer than with room for everything, or by what they count
+/// themselves: one run with room for everything that other work held up must not hide all that they wait.
+pub fn seconds(paged: &[f64], all_local: f64, counted: &[f64]) -> f64 {
+    let all = median(paged);
+    (all - all_local).max(median(counted)).clamp(0.0, all)
+}
+
 /// How long a program waits in paged memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waits {
@@ -80,6 +89,14 @@ fn is_same(one: &str, other: &str) -> bool {
 mod tests {
     use super::*;
     use farside_tune::{Access, Kind};
+
+    #[test]
+    fn waits_are_seen_though_the_run_with_room_was_held_up() {
+        assert_eq!(seconds(&[3.0, 2.0, 4.0], 1.0, &[0.5, 0.5, 0.5]), 2.0);
+        assert_eq!(seconds(&[3.0, 2.0, 4.0], 5.0, &[0.5, 0.6, 0.4]), 0.5);
+        let threads = [9.0; 3];
+        assert_eq!(seconds(&[3.0; 3], 1.0, &threads), 3.0, "threads wait at the same time");
+    }
 
     #[test]
     fn waits_go_to_functions_and_sites_by_lines() {
