@@ -276,7 +276,10 @@ void inlineAllocating(Module &module, const SectionFile &file) { Marking(module,
 std::string placeOf(const Instruction &instruction) {
   if (const DebugLoc &place = instruction.getDebugLoc(); place && place->getLine())
     return nameOf(*place);
-  return instruction.getModule()->getSourceFileName();
+  // The file at least: the name of a module that is linked from several says nothing.
+  const DISubprogram *function = instruction.getFunction()->getSubprogram();
+  return function && function->getUnit() ? function->getUnit()->getFilename().str()
+                                         : instruction.getModule()->getSourceFileName();
 }
 
 void markOffloaded(Module &module, const SectionFile &file) {
