@@ -34,6 +34,8 @@ static volatile struct noted *noted(const struct farside_section *section) {
 /* Many at a time are sent for with less work for each, however soon they come. */
 #define LEAST_TURNS_ 256u
 #define MOST_TURNS_ 1024u
+/* Threads that share a section share its room for what they send for. */
+#define TURNS_OF_SHARED_ 32u
 
 PART uint32_t farside_rt_misses(const struct farside_section *section) {
     volatile struct noted *place = noted(section);
@@ -44,6 +46,7 @@ PART uint32_t farside_rt_misses(const struct farside_section *section) {
 
 PART uint64_t farside_rt_turns_until_here(const struct farside_section *section) {
     const uint16_t turns = noted(section)->turns;
+    if (section->shared) return TURNS_OF_SHARED_;
     return turns ? turns : LEAST_TURNS_;
 }
 
@@ -51,6 +54,7 @@ PART uint64_t farside_rt_turns_until_here(const struct farside_section *section)
 static void note_wait(const struct farside_section *section, uint64_t cycles) {
     const uint64_t known = farside_rt_turns_until_here(section), took = cycles / CYCLES_OF_TURN_;
     uint64_t turns = known;
+    if (section->shared) return;
     /* One that took very long may have been another program's. */
     if (took > known)
         turns += ((took < 2 * known ? took : 2 * known) - known + 7) / 8;
