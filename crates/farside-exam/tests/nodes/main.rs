@@ -213,6 +213,10 @@ fn only_who_knows_the_secret_is_let_in_and_pages_are_sealed() {
     let stranger = run(&with(&other));
     assert_eq!(stranger.code(), Some(125), "{}", stranger.errors());
     assert!(stranger.errors().contains("cannot use memory node"), "{}", stranger.errors());
+    let far = format!("tcp://{}", node.address);
+    let without = run(&churn.program.clone().env("FARSIDE_FAR", &far));
+    assert_eq!(without.code(), Some(125), "{}", without.errors());
+    assert!(without.errors().contains("wants --psk"), "{}", without.errors());
 }
 
 #[test]

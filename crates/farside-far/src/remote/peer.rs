@@ -260,7 +260,12 @@ fn greet(
     let until = network.now() + timing.connect_ns;
     let silent = |silence| match silence {
         Silence::Late => io::Error::other("it does not answer"),
-        Silence::Broken | Silence::Busy => io::Error::other(line.why().to_owned()),
+        Silence::Busy => io::Error::other(line.why().to_owned()),
+        // Who speaks TLS hangs up at anything else.
+        Silence::Broken => io::Error::other(format!(
+            "it hung up at once ({}), as one does that wants --psk or --tls-ca",
+            line.why()
+        )),
     };
     let id = line.send(Kind::Hello, &[hello(pool, lease_ms)], &[]).map_err(silent)?;
     let reply = line.wait(id, &mut None, until).map_err(silent)?;
