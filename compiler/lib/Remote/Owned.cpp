@@ -1,7 +1,7 @@
-// Which objects several threads may come to (thesis 6.7). What is passed to a thread or comes back from it has escaped, since
-// what starts and joins threads is not compiled here. What is left is memory that all threads have in common: variables, and
-// what these lead to. A thread that has a pointer to what another one has allocated has read it from memory that is common, too,
-// and so on; so nothing else leads from one thread to another.
+// Which objects several threads may come to (thesis 6.7). What is passed to a thread or comes back from it has escaped,
+// since what starts and joins threads is not compiled here. What is left is memory that all threads have in common:
+// variables, and what these lead to. A thread that has a pointer to what another one has allocated has read it from memory
+// that is common, too, and so on; so nothing else leads from one thread to another.
 
 #include "Farside/Remote/Reach.h"
 

@@ -31,8 +31,8 @@ static __thread struct farside_rt_owned *farside_rt_own_first;
 static __thread int farside_rt_own_closed;
 
 /*
- * A thread ends: nothing is left of what is its own. Destructors of the program may use it still, and have their turns first, as
- * often as there are turns.
+ * A thread ends: nothing is left of what is its own. Destructors of the program may use it still, and have their turns first,
+ * as often as there are turns.
  */
 static void farside_rt_own_close(void *unused) {
     struct farside_rt_owned *each = farside_rt_own_first, *next;
@@ -73,10 +73,10 @@ static int farside_rt_own_enter(struct farside_section *section) {
 }
 
 /*
- * Opens the calling thread's section, before it does anything with it, unless another unit of the program did, or could not. How
- * many threads there will be is not known, so that such a section is plain where there is no limit, and not because there
- * was room for what it held in an earlier run. Says whether it is more than plain memory, which does not change until the
- * thread ends.
+ * Opens the calling thread's section, before it does anything with it, unless another unit of the program did, or could not.
+ * How many threads there will be is not known, so that such a section is plain where there is no limit, and not because
+ * there was room for what it held in an earlier run. Says whether it is more than plain memory, which does not change until
+ * the thread ends.
  */
 CALL uint8_t farside_rt_own_open(struct farside_section *section, const struct farside_section_options *how,
                                  const struct farside_rt_capacity *table, uint64_t count) {

@@ -49,8 +49,8 @@ impl ShownHeld {
         Self { taken: AtomicU64::new(0), sections: [const { Shown::new() }; MOST_HELD] }
     }
 
-    /// Shows a section; the number that it has here, unless there are too many, or it has no name. Those that each thread has of
-    /// its own have one name, and are shown as one.
+    /// Shows a section; the number that it has here, unless there are too many, or it has no name. Those that each thread
+    /// has of its own have one name, and are shown as one.
     pub fn enter(&self, name: &[u8], peak: u64, plain: bool) -> Option<usize> {
         if name.is_empty() {
             return None;
