@@ -28,6 +28,27 @@ bool isNarrow(const Type *type) {
 
 bool canCarry(const Type *type) { return type->isFirstClassType() && !type->isLabelTy() && !type->isMetadataTy() && !type->isTokenTy(); }
 
+/// Whether a number is nothing but the address that a pointer has, or that of one of several, and 0 for none.
+bool isAddress(const Value *value) {
+  SmallVector<const Value *, 4> rest{value};
+  SmallPtrSet<const Value *, 4> seen;
+  bool isOne = false;
+  while (!rest.empty()) {
+    const Value *next = rest.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (isa<PHINode, FreezeInst>(next))
+      append_range(rest, cast<User>(next)->operands());
+    else if (auto *select = dyn_cast<SelectInst>(next))
+      rest.append({select->getTrueValue(), select->getFalseValue()});
+    else if (isa<PtrToIntOperator>(next))
+      isOne = true;
+    else if (auto *number = dyn_cast<ConstantInt>(next); !number || !number->isZero())
+      return false;
+  }
+  return isOne;
+}
+
 /// Intrinsics that tell something of memory, and do nothing with it.
 bool onlyTells(const IntrinsicInst &call) {
   switch (call.getIntrinsicID()) {
@@ -366,7 +387,7 @@ void Reach::addOperation(const Instruction &instruction) {
       return;
     }
     values[binary] = none;
-    if (binary->getOpcode() == Instruction::Sub && isa<PtrToIntOperator>(left) && isa<PtrToIntOperator>(right))
+    if (binary->getOpcode() == Instruction::Sub && isAddress(left) && isAddress(right))
       return flow(left, right);
     auto *mask = dyn_cast<ConstantInt>(right);
     if (binary->getOpcode() == Instruction::And && mask && mask->getValue().ult(leastPointer))

@@ -55,14 +55,14 @@ const DILocation *inlinedPlace(const SiteName &site, const CallBase &call) {
 
 /// Whether a section file speaks of this module: of a file that it is made of, or else of a function that is in it.
 bool isHere(const SiteName &site, const Module &module) {
-  if (site.file.empty()) {
-    auto *function = module.getFunction(site.function);
-    return function && !function->isDeclaration();
-  }
-  for (const Function &function : module)
-    if (auto *program = function.getSubprogram(); program && isNamed(program->getFilename(), site.file))
-      return true;
-  return false;
+  return any_of(module, [&](const Function &function) {
+    if (function.isDeclaration())
+      return false;
+    auto *program = function.getSubprogram();
+    if (!site.file.empty())
+      return program && isNamed(program->getFilename(), site.file);
+    return function.getName() == site.function || (program && program->getName() == site.function);
+  });
 }
 
 bool isOtherAllocation(const CallBase &call) {
@@ -116,7 +116,7 @@ public:
         errors.push_back({site.place, 0, describe(site) + ": '" + found.other->getCalledFunction()->getName().str() +
                                              "' allocates there, and only malloc, calloc, realloc, "
                                              "aligned_alloc, memalign, posix_memalign and new can be in sections"});
-      else if (site.line && !found.calls.empty())
+      else if ((site.line || !site.function.empty()) && !found.calls.empty())
         seek(site, found.calls);
       else if (linked)
         list(absentList, site);
