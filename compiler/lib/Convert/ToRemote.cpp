@@ -149,7 +149,7 @@ private:
         return op->emitOpError("has no such argument");
       Value pointer = call.getCalleeOperands()[borrow[0]];
       rewriter.setInsertionPoint(call);
-      Value length = lengthOf(call, borrow[1], borrow[2]);
+      Value length = lengthOf(call, borrow[1], borrow[2], borrow[3] >> borrowsSizeShift);
       Value here = rmem::BorrowOp::create(rewriter, location, pointer.getType(), its, pointer, length,
                                           flag(borrow[3] & borrowsText), flag(borrow[3] & borrowsCopy));
       call.getCalleeOperandsMutable()[borrow[0]].set(here);
@@ -165,8 +165,10 @@ private:
 
   UnitAttr flag(bool isSet) { return isSet ? rewriter.getUnitAttr() : UnitAttr(); }
 
-  /// How long what is lent is, if an argument says so.
-  Value lengthOf(LLVM::CallOp call, int32_t length, int32_t factor) {
+  /// How long what is lent is, if that is known.
+  Value lengthOf(LLVM::CallOp call, int32_t length, int32_t factor, int32_t fixed) {
+    if (fixed > 0)
+      return LLVM::ConstantOp::create(rewriter, location, rewriter.getI64Type(), fixed);
     if (length < 0)
       return {};
     Value bytes = size(call.getCalleeOperands()[length]);

@@ -72,7 +72,7 @@ void markBorrows(mlir::Operation *op, const Plan::Access &access) {
   for (const Borrow &each : access.borrows)
     numbers.append({each.argument, each.length, each.factor,
                     (each.isText ? borrowsText : 0) | (each.isWritten ? borrowsToWrite : 0) |
-                        (each.isCopied ? borrowsCopy : 0)});
+                        (each.isCopied ? borrowsCopy : 0) | each.size << borrowsSizeShift});
   op->setAttr(borrowsOfCall, builder.getDenseI32ArrayAttr(numbers));
   if (access.returned != Borrow::none)
     op->setAttr(returnsInto, builder.getI32IntegerAttr(access.returned));

@@ -19,9 +19,10 @@ constexpr int32_t none = Borrow::none;
 /// More of the memory of one call can be lent.
 constexpr unsigned mostBorrows = 2;
 
-Borrow text(int32_t argument, int32_t most = none) { return {argument, most, none, true, false, false}; }
-Borrow bytes(int32_t argument, int32_t length, int32_t factor = none) { return {argument, length, factor, false, false, false}; }
-Borrow room(int32_t argument, int32_t length, int32_t factor = none) { return {argument, length, factor, false, true, false}; }
+Borrow text(int32_t argument, int32_t most = none) { return {argument, most, none, true, false, false, 0}; }
+Borrow bytes(int32_t argument, int32_t length, int32_t factor = none) { return {argument, length, factor, false, false, false, 0}; }
+Borrow room(int32_t argument, int32_t length, int32_t factor = none) { return {argument, length, factor, false, true, false, 0}; }
+Borrow part(int32_t argument, int32_t size) { return {argument, none, none, false, true, false, size}; }
 Borrow copied(Borrow borrow) {
   borrow.isCopied = true;
   return borrow;
@@ -58,6 +59,11 @@ const StringMap<Known> &known() {
     add({"pwrite", "pwrite64"}, 4, {bytes(1, 2)}, none, LibraryCall::leaves);
     add({"read"}, 3, {room(1, 2)}, none, LibraryCall::comes);
     add({"pread", "pread64"}, 4, {room(1, 2)}, none, LibraryCall::comes);
+    // What says how a hash table grows, which is a part of the table.
+    add({"_ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm"}, 4, {part(0, 16)});
+    add({"_ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm"}, 2, {part(0, 16)});
+    // Of std::hash, of what is no number.
+    add({"_ZSt11_Hash_bytesPKvmm"}, 3, {bytes(0, 1)});
     add({"qsort"}, 4, {copied(room(0, 1, 2))});
     // Where the number ends is asked for below.
     add({"strtol", "strtoul", "strtoll", "strtoull", "__isoc23_strtol", "__isoc23_strtoul", "__isoc23_strtoll",

@@ -226,7 +226,7 @@ void Reach::addFunction(const Function &function) {
 
 void Reach::addLoad(const LoadInst &load) {
   int from = of(load.getPointerOperand());
-  if (isNumber(load, load.getType()))
+  if (isNumber(load, load.getType()) || isUsedAsNumber(load))
     values[&load] = none;
   else if (from != none)
     access(from, placeOf(load, load.getType()), of(&load));

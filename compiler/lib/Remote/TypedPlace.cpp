@@ -1,9 +1,11 @@
 #include "Farside/Remote/TypedPlace.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
-#include "llvm/IR/Instruction.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Metadata.h"
 #include "llvm/IR/Type.h"
 #include <utility>
@@ -95,6 +97,50 @@ bool isNumber(const Instruction &access, const Type *type) {
   static constexpr StringLiteral numbers[] = {"int",   "long",  "long long", "short", "float",
                                               "double", "bool", "_Bool", "__int128"};
   return accessed && is_contained(numbers, nameOf(*accessed));
+}
+
+namespace {
+
+/// How much of what is made of a number is looked at.
+constexpr size_t mostFollowed = 64;
+
+enum class Made { number, nothing, something };
+
+/// What a user makes of a number.
+Made madeBy(const Use &use) {
+  const User *user = use.getUser();
+  if (isa<BinaryOperator, PHINode, FreezeInst, TruncInst, ZExtInst, SExtInst>(user))
+    return Made::number;
+  if (isa<SelectInst>(user))
+    return use.getOperandNo() == 0 ? Made::nothing : Made::number;
+  if (isa<ICmpInst, BranchInst, SwitchInst, SIToFPInst, UIToFPInst>(user))
+    return Made::nothing;
+  if (isa<GetElementPtrInst>(user))
+    return use.getOperandNo() == 0 ? Made::something : Made::nothing;
+  if (auto *length = dyn_cast<MemIntrinsic>(user))
+    return use.get() == length->getLength() ? Made::nothing : Made::something;
+  if (auto *intrinsic = dyn_cast<IntrinsicInst>(user))
+    return intrinsic->doesNotAccessMemory() && intrinsic->getType()->isIntegerTy() ? Made::number : Made::something;
+  return Made::something;
+}
+
+} // namespace
+
+bool isUsedAsNumber(const Instruction &loaded) {
+  if (!loaded.getType()->isIntegerTy())
+    return false;
+  SmallSetVector<const Value *, 16> followed;
+  followed.insert(&loaded);
+  for (size_t at = 0; at < followed.size(); ++at) {
+    for (const Use &use : followed[at]->uses()) {
+      Made made = madeBy(use);
+      if (made == Made::something || followed.size() > mostFollowed)
+        return false;
+      if (made == Made::number)
+        followed.insert(use.getUser());
+    }
+  }
+  return true;
 }
 
 } // namespace farside

@@ -1,9 +1,11 @@
-// Vectors, what pointers in them lead to, and how long they are.
+// Vectors, what pointers in them lead to, and how long they are; hash tables.
 // RUN: %remote %S/Inputs/vectors.toml %s
 // RUN: farside-c++ -O2 -g -c -Rfarside -fno-farside-link -ffarside-whole-program -fsections=%S/Inputs/vectors.toml %s -o /dev/null 2>&1 | \
 // RUN:   FileCheck %s --implicit-check-not='does not go'
 #include <algorithm>
 #include <cstdio>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 struct order {
@@ -73,6 +75,28 @@ __attribute__((noinline)) static void clear(std::vector<node *> &heads) {
   heads.clear();
 }
 
+using table = std::unordered_map<long, long>;
+
+// CHECK-DAG: goes to the section 'table'
+__attribute__((noinline)) static table make_table(long count) {
+  table table;
+  for (long i = 0; i < count; i++)
+    table[i * 7919 % (count / 2)] += i;
+  for (long i = 0; i < count; i += 5)
+    table.erase(i);
+  return table;
+}
+
+__attribute__((noinline)) static long look_up(const table &table, long count) {
+  long sum = 0;
+  for (long i = 0; i < count; i++)
+    if (auto found = table.find(i * 31 % count); found != table.end())
+      sum = sum * 7 + found->second;
+  for (auto &[key, value] : table)
+    sum += key ^ value;
+  return sum;
+}
+
 int main(int argc, char **) {
   std::vector<order> orders = make_orders(COUNT * argc);
   std::vector<long> numbers = make_numbers(COUNT * argc);
@@ -85,5 +109,7 @@ int main(int argc, char **) {
   for (size_t i = 0; i < numbers.size(); i++)
     sum = sum * 5 + numbers[i] + long(orders.size());
   std::printf("%ld\n", sum);
+  table table = make_table(COUNT * argc);
+  std::printf("%ld %zu\n", look_up(table, COUNT * argc), table.size());
   clear(chains);
 }

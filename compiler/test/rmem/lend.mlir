@@ -7,6 +7,7 @@ llvm.func @strlen(!llvm.ptr) -> i64
 llvm.func @strchr(!llvm.ptr, i32) -> !llvm.ptr
 llvm.func @memcmp(!llvm.ptr, !llvm.ptr, i64) -> i32
 llvm.func @fread(!llvm.ptr, i64, i64, !llvm.ptr) -> i64
+llvm.func @grows(!llvm.ptr)
 llvm.func @qsort(!llvm.ptr, i64, i64, !llvm.ptr)
 llvm.func @fgets(!llvm.ptr, i32, !llvm.ptr) -> !llvm.ptr
 
@@ -58,5 +59,11 @@ llvm.func @bytes(%one: !llvm.ptr, %other: !llvm.ptr, %size: i64, %file: !llvm.pt
   // CHECK: llvm.call @qsort(%[[SORTED]], %arg2, %arg2, %arg3)
   // CHECK: rmem.give_back @rows %arg1, %[[SORTED]] written
   llvm.call @qsort(%other, %size, %size, %file) {rmem.in = @rows, rmem.borrows = array<i32: 0, 1, 2, 6>} : (!llvm.ptr, i64, i64, !llvm.ptr) -> ()
+  // How long it is is known beforehand.
+  // CHECK: %[[FIXED:.*]] = llvm.mlir.constant(16 : i64)
+  // CHECK: %[[POLICY:.*]] = rmem.borrow @rows %arg1 size %[[FIXED]]
+  // CHECK: llvm.call @grows(%[[POLICY]])
+  // CHECK: rmem.give_back @rows %arg1, %[[POLICY]] written %[[FIXED]]
+  llvm.call @grows(%other) {rmem.in = @rows, rmem.borrows = array<i32: 0, -1, -1, 4098>} : (!llvm.ptr) -> ()
   llvm.return %order : i32
 }

@@ -22,6 +22,8 @@ inline constexpr llvm::StringLiteral borrowsOfCall = "rmem.borrows";
 inline constexpr llvm::StringLiteral returnsInto = "rmem.returns";
 /// Bits of what it is.
 inline constexpr int32_t borrowsText = 1, borrowsToWrite = 2, borrowsCopy = 4;
+/// Above them is how long it is, if no argument says so.
+inline constexpr unsigned borrowsSizeShift = 8;
 
 /// What the names of a program's sections begin with, so that they are no names of anything else.
 inline constexpr llvm::StringLiteral symbolPrefix = "rmem.section.";

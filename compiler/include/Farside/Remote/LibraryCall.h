@@ -26,6 +26,8 @@ struct Borrow {
   bool isWritten = false;
   /// Whether pointers to what is lent come to functions of the program, which take those into a line for others.
   bool isCopied = false;
+  /// How long it is if no argument says so, and it is no text.
+  int32_t size = 0;
 };
 
 /// What a call of the C library does with memory that its arguments lead to.

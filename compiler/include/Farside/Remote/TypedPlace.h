@@ -36,6 +36,10 @@ const llvm::MDNode *languageOf(const TypedPlace &place);
 /// anything, and so may be what nothing is said of.
 bool isNumber(const llvm::Instruction &access, const llvm::Type *type);
 
+/// Whether all that is made of a number, as far as it is followed, is other numbers, comparisons and places in arrays. What is or
+/// was a pointer is kept, passed on or made one again. What is loaded earlier than it was in the source has no type any more.
+bool isUsedAsNumber(const llvm::Instruction &loaded);
+
 } // namespace farside
 
 #endif
