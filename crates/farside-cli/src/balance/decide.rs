@@ -25,6 +25,12 @@ const TELLING: f64 = 200.0;
 /// A program grows if it has touched such a part more since it was asked before.
 const GROWING: u64 = 32;
 
+/// A program has room for so many processes that come before it is asked again, each with the least limit...
+const COMING: u64 = 2;
+
+/// ...unless that would take more than this part of all there is.
+const PART_FOR_COMING: u64 = 8;
+
 /// In so many seconds, what an idle program missed before comes to count half.
 const IDLE_HALF_LIFE: f64 = 10.0;
 
@@ -51,19 +57,27 @@ fn members(plan: &Plan, total: usize, programs: &[&Found]) -> Vec<Member> {
     let claim = |found: &&Found| Claim { least: 0, most: total, weight: weight(found) };
     let claims: Vec<Claim> = programs.iter().map(claim).collect();
     let by_weight = fair(total, &claims).unwrap_or_default();
+    let coming = coming(total, programs.len());
     let member = |(found, by_weight): (&&Found, usize)| {
-        let need = need(found).map_or(total, |need| pages(need).min(total));
+        let need = need(found).map_or(total, |need| pages(need + coming).min(total));
         let floor = plan.floor(found.name(), found.pid(), (by_weight * PAGE) as u64);
         Member {
             curve: curve(found, Instant::now()),
             least: found.least().div_ceil(PAGE as u64) as usize,
-            floor: pages(floor).min(need),
+            floor: pages(floor.max(found.least() + coming)).min(need),
             need,
             weight: weight(found),
             user: found.user,
         }
     };
     programs.iter().zip(by_weight).map(member).collect()
+}
+
+/// Bytes that each program has for processes that come, so that all together have no more than there is when they do.
+fn coming(total: usize, programs: usize) -> u64 {
+    let each = COMING * LEAST_LIMIT;
+    let all = each.saturating_mul(programs as u64);
+    if all <= (total * PAGE) as u64 / PART_FOR_COMING { each } else { 0 }
 }
 
 fn pages(bytes: u64) -> usize {
