@@ -85,6 +85,15 @@ fn lookup(ways: Ways) -> f64 {
     }
 }
 
+/// Seconds that it takes more, by structure, to find out what leaves for a line: measured where nothing is waited for.
+fn choosing(ways: Ways) -> f64 {
+    match ways {
+        Ways::Direct => 0.0,
+        Ways::Set(ways) => 5e-9 * f64::from(ways),
+        Ways::Full => 0.3e-6,
+    }
+}
+
 impl Calibration {
     /// From what a run measured of a section, misses and their seconds, and what was foreseen for its shape.
     ///
@@ -106,7 +115,8 @@ impl Calibration {
         let waits = (counts.misses - counts.held) * self.waited + counts.held * self.held;
         let request = REQUEST + network.per_byte * line as f64;
         let carried = (counts.misses - waits + counts.stored) * request;
-        counts.lookups * lookup(ways) + waits * self.wait * network.read(line) + carried
+        let handled = counts.lookups * lookup(ways) + counts.misses * choosing(ways);
+        handled + waits * self.wait * network.read(line) + carried
     }
 }
 
@@ -146,5 +156,16 @@ mod tests {
         assert_eq!(of(20), (50.0, 0.0, 200.0));
         assert_eq!(of(70), (100.0, 50.0, 200.0));
         assert_eq!(of(0), (0.0, 0.0, 100.0));
+    }
+
+    #[test]
+    fn few_misses_less_are_not_worth_choosing_among_all_lines() {
+        let sent = Calibration { waited: 0.0, ..Calibration::default() };
+        let of = |misses, ways| {
+            let counts = Counts { lookups: 4e6, misses, ..Counts::default() };
+            sent.seconds(counts, 128, ways, &TYPICAL)
+        };
+        assert!(of(1.00e6, Ways::Set(2)) < of(0.95e6, Ways::Full));
+        assert!(of(1.00e6, Ways::Set(2)) > of(0.50e6, Ways::Full));
     }
 }
