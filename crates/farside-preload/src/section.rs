@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fmt::Display;
+use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
@@ -85,8 +86,6 @@ fn show(service: &Service, name: &Name, id: u32) {
 
 /// Names of sections that could not be opened, as numbers; 0 where there is none yet.
 static TOLD: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
-const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_FACTOR: u64 = 0x0100_0000_01b3;
 
 /// A section's name, where looking at it fetches nothing.
 struct Name {
@@ -124,10 +123,9 @@ impl Name {
 
     /// Takes note of a name. What has none, and what there is no more room to know of, is always told.
     fn is_told_first(&self) -> bool {
-        let hash = self
-            .bytes()
-            .iter()
-            .fold(FNV_START, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_FACTOR));
+        let mut hasher = DefaultHasher::new();
+        hasher.write(self.bytes());
+        let hash = hasher.finish();
         let known =
             TOLD.iter().find_map(|told| match told.compare_exchange(0, hash, Relaxed, Relaxed) {
                 Ok(_) => Some(false),
