@@ -148,3 +148,16 @@ fn waiting(said: &Said, before: Option<&Said>) -> f64 {
     let share = share / said.report.living.processes.max(1) as f64;
     if share.is_nan() { 0.0 } else { share.clamp(0.0, MOST_WAITING) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_processes_that_come_unless_programs_are_many() {
+        let total = pages(80 << 20);
+        assert_eq!(coming(total, 2), 2 * LEAST_LIMIT);
+        assert_eq!(coming(total, 5), 2 * LEAST_LIMIT);
+        assert_eq!(coming(total, 6), 0);
+    }
+}

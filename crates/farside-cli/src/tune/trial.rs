@@ -204,8 +204,8 @@ pub fn counter(report: &Value, name: &str) -> f64 {
     report["counters"][name].as_f64().unwrap_or(0.0)
 }
 
-/// Misses a second of runs, of each its misses and seconds: those of the one that was held up least. On a machine with other work all
-/// miss less often than the program will on one that has none.
+/// Misses a second of runs, of each its misses and seconds: those of the one that was held up least. On a machine with
+/// other work all miss less often than the program will on one that has none.
 pub fn misses_a_second(runs: &[(f64, f64)]) -> u64 {
     runs.iter().map(|(misses, seconds)| (misses / seconds.max(1e-3)) as u64).max().unwrap_or(0)
 }
