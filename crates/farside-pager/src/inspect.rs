@@ -1,8 +1,10 @@
 //! A look at the whole state, for tests that compare it with the world around it.
 
 use farside_policy::replacement::ReplacementPolicy;
+use farside_trace::PageSample;
 
 use crate::pager::Pager;
+use crate::track::Tracking;
 use crate::word::State;
 
 /// Where a page is, and what is known of it.
@@ -43,6 +45,8 @@ pub struct Inspection {
     pub used: u64,
     /// Pages that the replacement policy knows of.
     pub known: usize,
+    /// Which pages are tracked, if the replacement policy wants to know when the program comes to them.
+    pub sample: Option<PageSample>,
 }
 
 impl Pager {
@@ -63,7 +67,10 @@ impl Pager {
             })
             .collect();
         let (spare, taken) = self.area.positions();
-        let (used, known) = (self.budget.used(), self.lock_policy().len());
-        Inspection { pages, spare, taken, used, known }
+        let used = self.budget.used();
+        let policy = self.lock_policy();
+        let (known, wants) = (policy.len(), policy.wants_sample().is_some());
+        let sample = self.tracking.as_ref().filter(|_| wants).and_then(Tracking::sample);
+        Inspection { pages, spare, taken, used, known, sample }
     }
 }

@@ -125,6 +125,8 @@ pub struct Tracking {
     /// none is.
     all: PageSample,
     halvings: AtomicU32,
+    /// How often it is halved by what the policy was told; changed by who has the policy alone.
+    told: AtomicU32,
     /// How many pages the policy keeps because they were used last, if it is told what is seen; else 0.
     kept_by_policy: AtomicU32,
     /// What was spent since the last look on runs that were divided.
@@ -155,8 +157,13 @@ struct Tracked {
 impl Tracking {
     /// Tracks a process, if it is to be; `salt` chooses which pages.
     pub fn new(how: Track, salt: u64) -> Option<Self> {
+        Self::with_options(how, TrackingOptions::default(), salt)
+    }
+
+    /// Likewise, if it is to track so many pages at a time.
+    pub fn with_options(how: Track, options: TrackingOptions, salt: u64) -> Option<Self> {
         let state = Tracked {
-            tracker: Tracker::new(TrackingOptions::default(), salt),
+            tracker: Tracker::new(options, salt),
             budget: Budget::new(how.budget),
             cooled: Vec::new(),
             spent_ns: 0,
@@ -170,6 +177,7 @@ impl Tracking {
             when: how.when,
             all: PageSample::all(salt),
             halvings: AtomicU32::new(NOTHING),
+            told: AtomicU32::new(0),
             kept_by_policy: AtomicU32::new(0),
             divided_ns: AtomicU64::new(0),
             state: Mutex::new(state),
@@ -179,20 +187,25 @@ impl Tracking {
 
 impl Tracking {
     /// Which pages are tracked, if any are.
-    fn sample(&self) -> Option<PageSample> {
+    pub(crate) fn sample(&self) -> Option<PageSample> {
         let halvings = self.halvings.load(Relaxed);
         (halvings != NOTHING).then(|| self.all.with_halvings(halvings))
     }
 
-    /// Takes note of which pages are tracked; says whether these are others than before.
-    fn set_sample(&self, tracked: &Tracked) -> bool {
-        let halvings = tracked.tracker.sample().halvings();
-        self.halvings.swap(halvings, Relaxed) != halvings
+    /// Takes note of which pages are tracked.
+    fn set_sample(&self, tracked: &Tracked) {
+        self.halvings.store(tracked.tracker.sample().halvings(), Relaxed);
+    }
+
+    /// Whether the policy knows which pages are tracked.
+    fn is_told(&self) -> bool {
+        self.sample().is_none_or(|sample| sample.halvings() == self.told.load(Relaxed))
     }
 
     /// Tells the policy, which has no pages yet, what it will be told of, if it wants to know.
     pub(crate) fn introduce(&self, policy: &mut impl ReplacementPolicy) {
         policy.set_sample(self.all);
+        self.told.store(self.all.halvings(), Relaxed);
         self.look_at_policy(policy);
     }
 
@@ -234,15 +247,16 @@ impl Pager {
         if now - tracked.looked_at > LOOK_NS {
             self.look_at_tracking(tracking, &mut tracked, now);
         }
-        let is_changed = tracking.sample().is_some() && tracking.set_sample(&tracked);
-        let sample = tracked.tracker.sample();
+        if tracking.sample().is_some() {
+            tracking.set_sample(&tracked);
+        }
         let mut cooled = match tracked.cooled.len() < UNMAP_BATCH {
             true => Vec::new(),
             false => std::mem::take(&mut tracked.cooled),
         };
         drop(tracked);
-        if is_tracked || is_changed {
-            self.tell_policy(tracking, page, is_changed.then_some(sample));
+        if is_tracked || !tracking.is_told() {
+            self.tell_policy(tracking, page);
         }
         if cooled.is_empty() {
             return;
@@ -257,13 +271,15 @@ impl Pager {
         tracked.cooled.append(&mut cooled);
     }
 
-    /// Tells the policy that the program came to a tracked page, and which pages are tracked if these are others now.
-    fn tell_policy(&self, tracking: &Tracking, page: u64, sample: Option<PageSample>) {
+    /// Tells the policy that the program came to a page, and which pages are tracked if these are others than it was told.
+    fn tell_policy(&self, tracking: &Tracking, page: u64) {
         if tracking.kept_by_policy.load(Relaxed) == 0 {
             return;
         }
         let mut policy = self.lock_policy();
-        if let Some(sample) = sample {
+        if let Some(sample) = tracking.sample()
+            && tracking.told.swap(sample.halvings(), Relaxed) != sample.halvings()
+        {
             policy.set_sample(sample);
         }
         policy.come(PageId(page));

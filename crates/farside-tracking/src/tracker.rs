@@ -8,9 +8,6 @@ use crate::{ActiveSet, LiveCurve, Stack};
 /// Fewest pages in the active set: with fewer, the uses of a page come again at once by chance.
 const LEAST_ACTIVE: u32 = 4;
 
-/// Pages that are tracked at first, at most: more as soon as they can be afforded.
-const FIRST: f64 = 256.0;
-
 /// What may be chosen about tracking.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct TrackingOptions {
@@ -19,12 +16,14 @@ pub struct TrackingOptions {
     pub active: u32,
     /// Most pages that are tracked at once.
     pub most: usize,
+    /// Pages that are tracked at first, at most: more as soon as they can be afforded.
+    pub first: usize,
 }
 
 impl Default for TrackingOptions {
-    /// The paper's 2,048 hot pages; 65,536 tracked ones, which take up to 2.5 MiB.
+    /// The paper's 2,048 hot pages; 65,536 tracked ones, which take up to 2.5 MiB, and 256 of them at first.
     fn default() -> Self {
-        Self { active: 2048, most: 1 << 16 }
+        Self { active: 2048, most: 1 << 16, first: 256 }
     }
 }
 
@@ -140,7 +139,7 @@ impl Tracker {
     /// few are to be tracked at first.
     pub fn begin(&mut self, touched: u64) {
         (self.stack, self.active) = (Stack::new(), ActiveSet::default());
-        while touched as f64 * self.sample.rate() > FIRST && self.fewer() {}
+        while touched as f64 * self.sample.rate() > self.options.first as f64 && self.fewer() {}
     }
 
     /// A page was given back by the program.

@@ -1,5 +1,7 @@
 //! What must hold of the pager, the address space and the store at any time that nobody works.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use farside_pager::{Place, Worker};
 
 use crate::PAGE;
@@ -12,6 +14,7 @@ pub fn hold_still(world: &World, worker: &mut Worker) {
     world.scheduler.note("holds still", 0, 0);
     while world.or_stop(world.pager.complete_oldest(worker)) == Some(true) {}
     check_frames(world);
+    check_sample(world);
     if !world.store.lost() {
         check_contents(world);
     }
@@ -34,6 +37,13 @@ pub fn check_frames(world: &World) {
             Place::Busy => panic!("page {page} stays in transition"),
             _ => assert!(!state.present, "page {page} is {place:?}, but mapped"),
         }
+    }
+}
+
+/// The policy knows which pages are tracked, if it wants to.
+pub fn check_sample(world: &World) {
+    if let Some(sample) = world.pager.inspect().sample {
+        assert_eq!(world.told.load(Relaxed), sample.halvings(), "the policy was told otherwise");
     }
 }
 

@@ -80,6 +80,8 @@ pub struct Config {
     /// Likelihood that it goes where the page that it read last points to; 0 if pages hold no pointers.
     pub follow: u64,
     pub track: Track,
+    /// Most pages that are tracked at first.
+    pub tracked_first: usize,
     /// Whether limits are ordered.
     pub ordered: bool,
     pub mix: Mix,
@@ -176,6 +178,7 @@ impl Config {
         if seed >> 17 & 1 == 1 {
             self.policy = "region";
         }
+        self.tracked_first = [4, 256][(seed >> 18) as usize & 1];
     }
 
     pub fn drawn(r: &mut Random) -> Self {
@@ -214,6 +217,7 @@ impl Config {
             together: r.pick(&[0, 300, 600]),
             follow: 0,
             track: Track::OFF,
+            tracked_first: 256,
             ordered: false,
             mix: Mix::drawn(r),
             tag_seed: r.next(),

@@ -14,6 +14,7 @@ use crate::random::Random;
 use crate::scheduler::{Scheduler, Wait};
 use crate::space::{Protection, SimSpace};
 use crate::store::SimStore;
+use crate::told::ToldHalvings;
 
 /// Longest object in pages.
 const LONGEST: u64 = 40;
@@ -32,6 +33,7 @@ pub struct World {
     pub space: Arc<SimSpace>,
     pub store: Arc<SimStore>,
     pub pager: Pager,
+    pub told: ToldHalvings,
     pub model: RefCell<Model>,
 }
 

@@ -10,6 +10,7 @@ use farside_pager::settings::Limit;
 use farside_pager::{Fault, PageTable, Pager, Parts, Place, TaggedWords, Tracking, Worker};
 use farside_policy::prefetch::{Choice, Conservative, Pointer, Tagged};
 use farside_policy::replacement;
+use farside_tracking::TrackingOptions;
 
 use crate::PAGE;
 use crate::arena::Arena;
@@ -24,6 +25,7 @@ use crate::scheduler::{NewActor, Scheduler, Wait};
 use crate::space::SimSpace;
 use crate::store::{Link, SimStore};
 use crate::tape;
+use crate::told::{Told, ToldHalvings};
 
 /// How long the completer sleeps between two looks.
 const LOOK_NS: u64 = 3_000;
@@ -92,13 +94,15 @@ fn build(
     let store = SimStore::new(Arc::clone(&scheduler), Arc::clone(&space), config.clone(), moves);
     let store = Arc::new(store);
     let tagged = Arc::new(TaggedWords::new(arena.base, config.region));
+    let policy = replacement::in_run(config.policy).expect("the policy exists");
+    let told = ToldHalvings::default();
     let choice: Choice = config.prefetcher.parse().expect("it exists");
     let pager = Pager::new(Parts {
         base: arena.base,
         area: arena.area(),
         area_positions: config.positions,
         table: PageTable::new(config.region).expect("there is memory for a page table"),
-        policy: replacement::in_run(config.policy).expect("the policy exists"),
+        policy: Box::new(Told { policy, halvings: Arc::clone(&told) }),
         prefetcher: choice.prefetcher(config.readahead),
         pointers: choice.pointers.filter(|_| config.follow > 0).map(|options| {
             let otherwise =
@@ -118,7 +122,11 @@ fn build(
         recorder: None,
         replay: (seed >= tape::ON_TAPE).then(|| tape::drawn(seed)),
         names: None,
-        tracking: Tracking::new(config.track, config.tag_seed),
+        tracking: Tracking::with_options(
+            config.track,
+            TrackingOptions { first: config.tracked_first, ..TrackingOptions::default() },
+            config.tag_seed,
+        ),
     });
     // Told of only where they are large enough.
     let part = config.region as usize * PAGE / 3;
@@ -126,7 +134,7 @@ fn build(
     pager.begin_region(arena.base + part, 2 * part);
     let pointing = (config.follow > 0).then_some(arena.base as u64);
     let model = RefCell::new(Model::new(config.region, pointing));
-    World { config, scheduler, space, store, pager, model }
+    World { config, scheduler, space, store, pager, told, model }
 }
 
 fn actors(world: &Rc<World>, arena: Arena, random: &mut Random, seed: u64) -> Vec<NewActor> {
