@@ -36,7 +36,7 @@ help:
 	@echo "make exam     the exam of real programs at full size (hours)"
 	@echo "make exam-packages  ARGS=: programs of Debian, built with farside-cc, pass their own suites (an hour; needs the network)"
 	@echo "make fuzz     every parser and the simulators for FUZZ_SECONDS each"
-	@echo "make fuzz-compiler  COUNT=1000 SEED=: programs made by chance, compiled by clang and by farside-cc, do the same"
+	@echo "make fuzz-compiler  COUNT=1000 SEED= LEVELS=3: programs made by chance, compiled by clang and by farside-cc, do the same"
 	@echo "make bench    the tables of farside bench: mechanisms, paging, analysis, tape, hints, pointers, tracking, compile,"
 	@echo "              sections, tune, balance, nodes"
 	@echo "make study-eden  Eden's study of fault sites again: docs/studies/eden.md, its table and plots"
@@ -91,7 +91,7 @@ fuzz:
 fuzz-compiler: compiler
 	@scripts/setup.sh build
 	$(CARGO) build --profile tested --locked -p farside-preload -p farside-cli
-	compiler/test/fuzz target/compiler --count $(or $(COUNT),1000) $(if $(SEED),--seed $(SEED))
+	compiler/test/fuzz target/compiler --count $(or $(COUNT),1000) $(if $(SEED),--seed $(SEED)) $(if $(LEVELS),--levels $(LEVELS))
 
 bench:
 	@scripts/setup.sh bench

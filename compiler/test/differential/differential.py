@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes C and C++ programs by chance, and compares what clang makes of each with what farside-cc makes of it.
 
-A program has a section file. It is compiled by clang at -O2, and by farside-cc at -O0, -O1 and -O2, which is run by itself
-and, where there is a farside, on far memory with sections so small that lines come and go all the time. All have to print
-the same and to end the same. A failure says its seed and leaves the program in the directory; `--seed N` makes
-it again.
+A program has a section file. It is compiled by clang at -O2, and by farside-cc at -O0, -O1 and -O2, or at fewer of these
+levels in turn, which is run by itself and, where there is a farside, on far memory with sections so small that lines come
+and go all the time. All have to print the same and to end the same. A failure says its seed and leaves the program in the
+directory; `--seed N` makes it again.
 """
 
 import argparse
@@ -44,7 +44,7 @@ class Examination:
         wanted = self.outcome(place, ["./clang"], "clang's")
         if self.options.check and seed % self.options.check == 0:
             self.check(place, both)
-        for level in LEVELS:
+        for level in self.levels(seed):
             made = f"farside{level}"
             self.compileUnits(place, ["farside-cc", level, *both, *ours, f"-fsections={SECTIONS}"], made, program.units)
             self.compare(wanted, self.outcome(place, [f"./{made}"], level), f"{level} in plain memory")
@@ -55,6 +55,9 @@ class Examination:
         for name in os.listdir(place):
             os.remove(os.path.join(place, name))
         os.rmdir(place)
+
+    def levels(self, seed):
+        return [LEVELS[(seed + more) % len(LEVELS)] for more in range(min(self.options.levels, len(LEVELS)))]
 
     def compileUnits(self, place, command, made, units):
         if units == 1:
@@ -124,6 +127,8 @@ def main():
     parser.add_argument("--farside", default="", help="the farside that runs them on far memory")
     parser.add_argument("--check", type=int, default=0, metavar="N",
                         help="each program whose seed is a multiple of N is also run with sanitizers")
+    parser.add_argument("--levels", type=int, default=len(LEVELS), metavar="N",
+                        help="each program is compiled at so many of the levels, in turn: to try out more programs")
     parser.add_argument("--patience", type=float, default=60, help="seconds after which something does not end")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at the first failure")
     parser.add_argument("--print", action="store_true", help="only print the program and its section file")

@@ -29,6 +29,7 @@ pub fn step_of(tuning: &Tuning, decision: Decision) -> Option<Step> {
         configuration: decision.configuration,
         changes,
         times: Vec::new(),
+        is_cut: false,
         outcome: Outcome::Open,
     })
 }

@@ -78,6 +78,9 @@ pub struct Step {
     pub foreseen: Option<f64>,
     /// Seconds of runs.
     pub times: Vec<f64>,
+    /// Whether a run was ended when it had taken so long, which is far longer than the best.
+    #[serde(default)]
+    pub is_cut: bool,
     /// What came of it.
     pub outcome: Outcome,
     /// For each section the seconds that it would cost, by its bytes.

@@ -60,11 +60,20 @@ pub fn statement(journal: &Journal, tuning: &Tuning) -> String {
 pub fn line(number: usize, step: &Step) -> String {
     let outcome = match &step.outcome {
         Outcome::Kept => format!("{:.3} s, kept", median(&step.times)),
-        Outcome::RolledBack => format!("{:.3} s, slower, rolled back", median(&step.times)),
+        Outcome::RolledBack => format!("{}, slower, rolled back", seconds(step)),
         Outcome::Open => format!("{:.3} s, no faster as far as can be told", median(&step.times)),
         Outcome::Broken(why) => format!("not kept: {why}"),
     };
     format!("step {number}, {}: {} -> {outcome}", step.what, step.changes.join("; "))
+}
+
+/// How long runs of a step took.
+fn seconds(step: &Step) -> String {
+    match (&step.times[..], step.is_cut) {
+        ([], _) => "-".to_owned(),
+        (times, false) => format!("{:.3} s", median(times)),
+        (times, true) => format!("more than {:.3} s", median(times)),
+    }
 }
 
 /// The page.
@@ -151,10 +160,6 @@ fn steps_chart(tuning: &Tuning) -> BarChart {
 
 fn steps_table(tuning: &Tuning) -> Table {
     let columns = ["step", "what has changed", "foreseen", "measured", "outcome"];
-    let seconds = |times: &[f64]| match times {
-        [] => "-".to_owned(),
-        times => format!("{:.3} s", median(times)),
-    };
     let rows = tuning.steps.iter().enumerate().map(|(number, step)| {
         let outcome = match &step.outcome {
             Outcome::Kept => "kept".to_owned(),
@@ -166,11 +171,12 @@ fn steps_table(tuning: &Tuning) -> Table {
             format!("{}. {}", number + 1, step.what),
             step.changes.join("; "),
             step.foreseen.map_or("-".to_owned(), |it| format!("{it:.3} s")),
-            seconds(&step.times),
+            seconds(step),
             outcome,
         ]
     });
-    let paged = ["0. paged memory", "", "-", &seconds(&tuning.paged), ""].map(str::to_owned);
+    let paged = format!("{:.3} s", median(&tuning.paged));
+    let paged = ["0. paged memory", "", "-", &paged, ""].map(str::to_owned);
     let rows = std::iter::once(paged.to_vec()).chain(rows).collect();
     Table { columns: columns.map(str::to_owned).into(), rows }
 }

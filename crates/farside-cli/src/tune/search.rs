@@ -65,6 +65,11 @@ pub struct Search<'a> {
 /// A run may take so many times as long as in paged memory, and so many seconds more.
 const PATIENCE: (f64, f64) = (10.0, 10.0);
 
+/// What takes so many times as long as something else is not run again to know that it is slower, nor run to its end; and so
+/// many seconds may be the start of the program.
+const FAR: f64 = 2.0;
+const STARTED: f64 = 0.5;
+
 /// What is no smaller than this part of all is told if it cannot go to sections.
 const LARGE: u64 = 50;
 
@@ -284,6 +289,7 @@ impl Search<'_> {
             changes: Vec::new(),
             foreseen: None,
             times: Vec::new(),
+            is_cut: false,
             outcome,
             curves: Vec::new(),
         };
@@ -363,25 +369,25 @@ impl Search<'_> {
                     return Ok(None);
                 }
             };
+        let has_sections = best.is_some();
         let best = best.unwrap_or(self.paged);
-        // Times of another moment say little.
+        // Times of another moment say little, unless they are far apart.
         let mut others = Vec::new();
         for round in 1..=3 * self.effort.repetitions {
             self.progress.say(format!("{what}: run {round}"));
-            match self.one(&built) {
-                Ok(seconds) => step.times.push(seconds),
-                Err(why) => {
-                    step.outcome = Outcome::Broken(why.to_string());
-                    return Ok(None);
-                }
+            // What was never seen to work with sections has the time to show that it does.
+            let patience = has_sections.then(|| patience_beside(&tuning.times));
+            if let Err(outcome) = self.run_step(&built, step, &tuning.times, patience) {
+                step.outcome = outcome;
+                return Ok(None);
+            }
+            if are_far_above(&tuning.times, &step.times) {
+                step.outcome = Outcome::Kept;
+                return Ok(Some(built));
             }
             let failed = |broken: Broken| {
                 Failure::own(format!("what ran before does not any more: {broken}"))
             };
-            if is_hopeless(&step.times, &tuning.times) {
-                step.outcome = Outcome::RolledBack;
-                return Ok(None);
-            }
             others.push(self.one(best).map_err(failed)?);
             let verdict = compare(&others, &step.times);
             if round >= self.effort.repetitions && verdict != Verdict::Open {
@@ -395,6 +401,34 @@ impl Search<'_> {
         };
         tuning.times = others;
         Ok(Some(built))
+    }
+
+    /// Runs a step once, for no longer than `patience`, if there is one; or tells what comes of it. These are the times of
+    /// the best so far.
+    fn run_step(
+        &mut self,
+        built: &Built,
+        step: &mut Step,
+        best: &[f64],
+        patience: Option<Duration>,
+    ) -> Result<(), Outcome> {
+        let usual = self.trials.patience;
+        let cut = patience.filter(|patience| usual.is_none_or(|usual| *patience < usual));
+        self.trials.patience = cut.or(usual);
+        let ran = self.one(built);
+        self.trials.patience = usual;
+        match (ran, cut) {
+            (Ok(seconds), _) => step.times.push(seconds),
+            (Err(Broken::Hangs), Some(cut)) => {
+                (step.times, step.is_cut) = (vec![cut.as_secs_f64()], true);
+                return Err(Outcome::RolledBack);
+            }
+            (Err(why), _) => return Err(Outcome::Broken(why.to_string())),
+        }
+        match are_far_above(&step.times, best) {
+            true => Err(Outcome::RolledBack),
+            false => Ok(()),
+        }
     }
 
     fn one(&self, built: &Built) -> Result<f64, Broken> {
@@ -436,8 +470,28 @@ impl Search<'_> {
     }
 }
 
-/// Whether every run takes more than twice as long as the slowest before: it needs no more of them.
-fn is_hopeless(new: &[f64], old: &[f64]) -> bool {
-    let slowest = old.iter().copied().fold(0.0, f64::max);
-    !old.is_empty() && new.iter().all(|it| *it > 2.0 * slowest)
+/// How long a run may take that is no faster than others by far.
+fn patience_beside(others: &[f64]) -> Duration {
+    let slowest = others.iter().copied().fold(0.0, f64::max);
+    Duration::from_secs_f64(FAR * slowest + STARTED)
+}
+
+/// Whether every one of some runs takes more than twice as long as the slowest of others: no more of them are needed.
+fn are_far_above(some: &[f64], others: &[f64]) -> bool {
+    let slowest = others.iter().copied().fold(0.0, f64::max);
+    !some.is_empty() && !others.is_empty() && some.iter().all(|it| *it > FAR * slowest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_far_above_needs_no_more_runs() {
+        assert!(are_far_above(&[4.1, 5.0], &[1.0, 2.0]));
+        assert!(!are_far_above(&[3.9, 5.0], &[1.0, 2.0]));
+        assert!(!are_far_above(&[], &[1.0]));
+        assert!(!are_far_above(&[1.0], &[]));
+        assert!(are_far_above(&[patience_beside(&[1.0, 2.0]).as_secs_f64()], &[1.0, 2.0]));
+    }
 }

@@ -121,6 +121,7 @@ fn step(what: &str, configuration: Configuration, changes: String) -> Step {
         changes: vec![changes],
         foreseen: None,
         times: Vec::new(),
+        is_cut: false,
         outcome: Outcome::Open,
         curves: Vec::new(),
     }

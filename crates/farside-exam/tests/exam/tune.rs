@@ -296,6 +296,26 @@ fn what_is_built_wrong_is_not_kept() {
 }
 
 #[test]
+fn what_is_far_slower_is_not_run_to_its_end() {
+    let Some(stage) = Stage::new("what_is_far_slower_is_not_run_to_its_end") else { return };
+    let wait =
+        "__attribute__((constructor)) static void wait_first(void) { usleep(WAIT * 1000); }\n";
+    stage.write("graph.c", &format!("#include <unistd.h>\n{wait}{}", GRAPH[0].1));
+    // All in paged memory waits; of builds with sections only the second does, and longer than anybody would.
+    let build = "wait=2000; if test \"$FARSIDE_SECTIONS\"; then wait=0; fi; \
+        if test \"$FARSIDE_SECTIONS\" && ! test \"$FARSIDE_PROFILE_BUILD\"; then \
+        if test -e first && ! test -e second; then wait=200000; touch second; fi; \
+        touch first; fi; \
+        make -B CFLAGS=\"-std=gnu11 -O2 -g -DWAIT=$wait\"";
+    let options = ["--local", "40%", "--iterations", "2", "--json"];
+    let journal = json(&stage.tune(build, &options, &["./graph", SIZE[0], SIZE[1]]));
+    let steps = journal["tunings"][0]["steps"].as_array().expect("steps");
+    assert_eq!(steps[0]["outcome"], "kept", "{journal}");
+    assert_eq!(steps[1]["outcome"], "rolled_back", "{journal}");
+    assert!(steps[0]["is_cut"] == false && steps[1]["is_cut"] == true, "{journal}");
+}
+
+#[test]
 fn functions_that_are_inlined_are_tried_where_their_data_is() {
     let test = "functions_that_are_inlined_are_tried_where_their_data_is";
     let Some(stage) = Stage::new(test) else { return };
