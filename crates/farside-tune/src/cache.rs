@@ -53,16 +53,40 @@ pub struct Sampled {
     rate: u64,
     /// Numbers of blocks as they are in the section, until all are known.
     accesses: Vec<SampledAccess>,
+    /// Accesses to the same block as the one before, which find it in any section.
+    repeats: u64,
     is_numbered: bool,
     first: Option<u64>,
     last: u64,
 }
 
-#[derive(Copy, Clone, Debug)]
-struct SampledAccess {
-    block: u64,
-    blocks: u8,
-    written: bool,
+/// Block, the logarithm of how many there are, and whether they were written: there are many of these.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct SampledAccess(u64);
+
+impl SampledAccess {
+    const BLOCK_BIT: u32 = 8;
+
+    fn new(block: u64, blocks: u8, written: bool) -> Self {
+        Self(block << Self::BLOCK_BIT | u64::from(blocks & 0x3f) << 1 | u64::from(written))
+    }
+
+    fn block(self) -> u64 {
+        self.0 >> Self::BLOCK_BIT
+    }
+
+    fn blocks(self) -> u8 {
+        (self.0 >> 1 & 0x3f) as u8
+    }
+
+    fn written(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// Whether both come to the same block, and no other.
+    fn repeats(self, other: Self) -> bool {
+        self.0 | 1 == other.0 | 1 && self.blocks() == 0
+    }
 }
 
 impl Sampled {
@@ -73,7 +97,14 @@ impl Sampled {
 
     /// An access at a time, in nanoseconds.
     pub fn add(&mut self, block: u64, blocks: u8, written: bool, time: u64) {
-        self.accesses.push(SampledAccess { block, blocks, written });
+        let access = SampledAccess::new(block, blocks, written);
+        match self.accesses.last_mut() {
+            Some(before) if before.repeats(access) => {
+                before.0 |= access.0;
+                self.repeats += 1;
+            }
+            _ => self.accesses.push(access),
+        }
         self.first.get_or_insert(time);
         self.last = time;
     }
@@ -82,8 +113,9 @@ impl Sampled {
     pub fn number(&mut self) {
         let blocks = self.unit / BLOCK;
         for access in &mut self.accesses {
-            let unit = access.block / blocks / self.rate;
-            access.block = unit * blocks + access.block % blocks;
+            let unit = access.block() / blocks / self.rate;
+            let block = unit * blocks + access.block() % blocks;
+            *access = SampledAccess::new(block, access.blocks(), access.written());
         }
         self.is_numbered = true;
     }
@@ -96,7 +128,7 @@ impl Sampled {
     /// Bytes that all accesses of the program, and not only those in the sample, come to.
     pub fn footprint(&self) -> u64 {
         let blocks: BTreeSet<u64> =
-            self.accesses.iter().map(|it| it.block * BLOCK / self.unit).collect();
+            self.accesses.iter().map(|it| it.block() * BLOCK / self.unit).collect();
         blocks.len() as u64 * self.unit * self.rate
     }
 
@@ -107,8 +139,8 @@ impl Sampled {
 
     /// The share of the accesses that loops make which hold a line, from 0 to 1.
     pub fn held(&self) -> f64 {
-        let held = self.accesses.iter().filter(|it| it.blocks > 0).count();
-        held as f64 / self.accesses.len().max(1) as f64
+        let held = self.accesses.iter().filter(|it| it.blocks() > 0).count();
+        held as f64 / (self.accesses.len() as u64 + self.repeats).max(1) as f64
     }
 
     /// The largest line that can be told about, in bytes.
@@ -190,9 +222,9 @@ impl Sampled {
     fn lines(&self, line: u64, mut each: impl FnMut(u64, bool, bool)) {
         let blocks = line / BLOCK;
         for access in &self.accesses {
-            let last = (access.block + (1 << access.blocks) - 1) / blocks;
-            for number in access.block / blocks..=last {
-                each(number, access.written, access.blocks > 0);
+            let last = (access.block() + (1 << access.blocks()) - 1) / blocks;
+            for number in access.block() / blocks..=last {
+                each(number, access.written(), access.blocks() > 0);
             }
         }
     }
@@ -200,7 +232,7 @@ impl Sampled {
     fn scaled(&self, counts: Counts) -> Counts {
         let rate = self.rate as f64;
         Counts {
-            lookups: counts.lookups * rate,
+            lookups: (counts.lookups + self.repeats as f64) * rate,
             misses: counts.misses * rate,
             held: counts.held * rate,
             stored: counts.stored * rate,
@@ -240,6 +272,24 @@ mod tests {
         // Longer lines hold the next ones, too.
         assert_eq!(sampled.simulate(256, Ways::Direct, 1024).misses, 48.0);
         assert_eq!(sampled.footprint(), 4096);
+    }
+
+    #[test]
+    fn what_comes_again_at_once_is_looked_up_and_found() {
+        let mut sampled = Sampled::new(4096, 4);
+        for (time, (block, written)) in
+            [(0, false), (0, true), (0, false), (256, false), (256, false)].into_iter().enumerate()
+        {
+            sampled.add(block, 0, written, time as u64);
+        }
+        sampled.number();
+        for ways in [Ways::Direct, Ways::Set(2), Ways::Full] {
+            let counts = sampled.simulate(64, ways, 16 << 10);
+            assert_eq!((counts.lookups, counts.misses), (20.0, 8.0), "{ways:?}");
+            // In a single slot the second line takes the place of the first, which was written.
+            let counts = sampled.simulate(4096, Ways::Set(1), 4096);
+            assert_eq!((counts.lookups, counts.misses, counts.stored), (20.0, 8.0, 4.0));
+        }
     }
 
     #[test]

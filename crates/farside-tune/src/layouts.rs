@@ -85,12 +85,18 @@ pub fn layouts(
         Pattern::Stream { at_once, .. } => u64::from(at_once.max(1)),
         Pattern::Random { .. } => 1,
     };
-    let of = |capacity: u64| {
-        let all = shapes.par_iter().filter(|(line, _)| line * 2 <= capacity).map(|(line, ways)| {
-            let counts = counts(sampled, *line, *ways, capacity);
+    let capacities = capacities(sampled.footprint(), most);
+    let of_shape = |(line, ways): &(u64, u32)| {
+        let all = counts(sampled, *line, *ways, &capacities).into_iter().zip(&capacities);
+        let layouts = all.map(|(counts, capacity)| {
             let seconds = calibration.seconds(counts, *line, Ways::of(*ways), network);
-            Layout { line: *line, ways: *ways, capacity, counts, seconds }
+            Layout { line: *line, ways: *ways, capacity: *capacity, counts, seconds }
         });
+        layouts.filter(|it| it.line * 2 <= it.capacity).collect::<Vec<_>>()
+    };
+    let of_shapes: Vec<Vec<Layout>> = shapes.par_iter().map(of_shape).collect();
+    let of = |capacity: u64| {
+        let all = of_shapes.iter().flatten().filter(|it| it.capacity == capacity).copied();
         // What is sent for ahead needs room until it is used.
         let has_room = |it: &Layout| {
             let is_stream = at_once > 1 || 2.0 * it.counts.held > it.counts.misses;
@@ -98,22 +104,28 @@ pub fn layouts(
         };
         all.filter(has_room).min_by(|one, other| one.seconds.total_cmp(&other.seconds))
     };
-    capacities(sampled.footprint(), most).into_iter().filter_map(of).collect()
+    capacities.iter().copied().filter_map(of).collect()
 }
 
-/// What lines would do. Of lines that are longer than the sample tells about it is only known that loops which come
+/// What lines would do, with each capacity. Of lines that are longer than the sample tells about it is only known that loops which come
 /// to nearly all of them one after another have as many times fewer.
-fn counts(sampled: &Sampled, line: u64, ways: u32, capacity: u64) -> Counts {
+fn counts(sampled: &Sampled, line: u64, ways: u32, capacities: &[u64]) -> Vec<Counts> {
     let told = line.min(sampled.largest_line());
-    let counts = sampled.simulate(told, Ways::of(ways), capacity);
     let fewer = told as f64 / line as f64;
-    let in_order = if counts.held > STREAMS * counts.misses { fewer } else { 1.0 };
-    Counts {
-        lookups: counts.lookups * in_order,
-        misses: counts.misses * in_order,
-        held: counts.held * in_order,
-        stored: counts.stored * in_order,
-    }
+    let as_told = |counts: Counts| {
+        let in_order = if counts.held > STREAMS * counts.misses { fewer } else { 1.0 };
+        Counts {
+            lookups: counts.lookups * in_order,
+            misses: counts.misses * in_order,
+            held: counts.held * in_order,
+            stored: counts.stored * in_order,
+        }
+    };
+    let all = match Ways::of(ways) {
+        Ways::Full => sampled.anywhere(told, capacities),
+        ways => capacities.iter().map(|it| sampled.simulate(told, ways, *it)).collect(),
+    };
+    all.into_iter().map(as_told).collect()
 }
 
 /// Capacities that are looked at.

@@ -48,6 +48,11 @@ pub struct Decision {
 }
 
 impl Room {
+    /// Room for everything, twice: lines of a section may be in each other's way.
+    pub fn for_all(&self) -> Self {
+        Self { local: PAGED + whole(2 * self.footprint), ..*self }
+    }
+
     /// Bytes for sections, if paged memory has only its least.
     pub fn most(&self) -> u64 {
         self.local.saturating_sub(PAGED) & !(STEP - 1)
@@ -181,6 +186,8 @@ pub struct Known<'a> {
     pub shapes: Option<&'a Configuration>,
     /// Seconds that what stays in paged memory waits when all is paged.
     pub paged_seconds: f64,
+    /// Whether there was room for everything in that run, so that it does not tell what is waited for.
+    pub has_room: bool,
 }
 
 impl Known<'_> {
@@ -257,8 +264,11 @@ impl Known<'_> {
         let (measured, sampled) = (&self.profile.sections[place], &self.accesses[place]);
         let line = measured.line.min(sampled.largest_line());
         let foreseen = sampled.simulate(line, Ways::of(measured.ways), measured.capacity);
-        let calibration =
-            Calibration::of((measured.misses, measured.miss_seconds), foreseen, line, self.network);
+        let missed = (measured.misses, measured.miss_seconds);
+        let calibration = match self.has_room {
+            true => Calibration::default(),
+            false => Calibration::of(missed, foreseen, line, self.network),
+        };
         let section = self.shapes.and_then(|shapes| shapes.section(&proposal.name));
         let only = section.map(|it| (it.line, it.ways));
         layouts(sampled, proposal.pattern, self.network, calibration, self.room.most(), only)
@@ -357,6 +367,7 @@ mod tests {
             room: Room { local: PAGED + 9 * MIB / 4, footprint: 5 * MIB },
             shapes,
             paged_seconds: 0.0,
+            has_room: false,
         };
         let groups = known.groups();
         let decide = |groups: &[Vec<String>]| known.decide(groups).expect("there is room");

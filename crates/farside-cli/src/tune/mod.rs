@@ -4,6 +4,7 @@ mod build;
 mod changes;
 mod decide;
 mod journal;
+mod measure;
 mod network;
 mod report;
 mod search;
@@ -194,6 +195,7 @@ pub fn tune(arguments: &TuneArguments) -> Result<ExitCode, Failure> {
         input: arguments.input.clone(),
         directory: state.clone(),
         patience: None,
+        paged: std::time::Duration::ZERO,
         any_output: arguments.any_output,
     };
     let journal = match arguments.resume {

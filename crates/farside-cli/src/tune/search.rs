@@ -14,7 +14,7 @@ use super::changes::step_of;
 use super::decide::{self, Decision, Known, Room, sites_of};
 use super::journal::{Outcome, Stays, Step, Tuning, median};
 use super::stop;
-use super::trial::{Broken, Printed, Ran, Trials, counter, misses_a_second};
+use super::trial::{Broken, Printed, Trials, counter, misses_a_second};
 use super::variations::variations;
 use super::waits::{self, Waits};
 use crate::Failure;
@@ -64,11 +64,6 @@ pub struct Search<'a> {
 
 /// A run may take so many times as long as in paged memory, and so many seconds more.
 const PATIENCE: (f64, f64) = (10.0, 10.0);
-
-/// What takes so many times as long as something else is not run again to know that it is slower, nor run to its end; and so
-/// many seconds may be the start of the program.
-const FAR: f64 = 2.0;
-const STARTED: f64 = 0.5;
 
 /// What is no smaller than this part of all is told if it cannot go to sections.
 const LARGE: u64 = 50;
@@ -203,6 +198,7 @@ impl Search<'_> {
             waited = counter(&ran.report, "demand_faults") + counter(&ran.report, "late_hits");
         }
         let longest = times.iter().copied().fold(0.0, f64::max);
+        self.trials.paged = Duration::from_secs_f64(longest);
         self.trials.patience = Some(Duration::from_secs_f64(PATIENCE.0 * longest + PATIENCE.1));
         self.progress.say(format!("{size} local: where it waits"));
         let faults = self.trials.faults(self.paged, local).map_err(failed)?;
@@ -310,15 +306,7 @@ impl Search<'_> {
         suffered: &Suffered,
     ) -> Result<(Decision, Option<Decision>), Broken> {
         let fails = |failure: Failure| Broken::Fails(failure.message);
-        self.progress.say(format!(
-            "builds with {} sections that measure themselves",
-            measured.sections.len()
-        ));
-        let built =
-            self.builder.build(Variant { sections: measured, profiled: true }).map_err(fails)?;
-        self.progress.say("measures sections");
-        let (ran, profile, trace) = self.trials.profile(&built, self.room.local)?;
-        self.trials.insist(&ran, self.printed)?;
+        let (profile, trace, has_room) = self.measured_run(measured, proposals)?;
         self.progress.say("decides on lines, structures and sizes");
         let (accesses, uses) = decide::accesses(&profile, &trace).map_err(fails)?;
         let _ = std::fs::remove_file(&trace);
@@ -332,6 +320,7 @@ impl Search<'_> {
             room: self.room,
             shapes: self.shapes.as_ref(),
             paged_seconds: suffered.waits.elsewhere(&sites_of(proposals)),
+            has_room,
         };
         let groups = known.groups();
         let sharing = match groups.is_empty() {
@@ -346,99 +335,6 @@ impl Search<'_> {
         let gains = |it: &Decision| it.seconds < (1.0 - SHARING_GAINS) * alone.seconds;
         let sharing = sharing.filter(gains);
         Ok((alone, sharing))
-    }
-
-    /// Builds a step and runs it in turn with the best so far, until it is known which is faster, or it cannot be
-    /// known.
-    fn measure(
-        &mut self,
-        tuning: &mut Tuning,
-        step: &mut Step,
-        best: Option<&Built>,
-    ) -> Result<Option<Built>, Failure> {
-        if matches!(step.outcome, Outcome::Broken(_)) {
-            return Ok(None);
-        }
-        let what = format!("step {}, {}", tuning.steps.len() + 1, step.what);
-        self.progress.say(format!("{what}: builds"));
-        let built =
-            match self.builder.build(Variant { sections: &step.configuration, profiled: false }) {
-                Ok(built) => built,
-                Err(why) => {
-                    step.outcome = Outcome::Broken(why.message);
-                    return Ok(None);
-                }
-            };
-        let has_sections = best.is_some();
-        let best = best.unwrap_or(self.paged);
-        // Times of another moment say little, unless they are far apart.
-        let mut others = Vec::new();
-        for round in 1..=3 * self.effort.repetitions {
-            self.progress.say(format!("{what}: run {round}"));
-            // What was never seen to work with sections has the time to show that it does.
-            let patience = has_sections.then(|| patience_beside(&tuning.times));
-            if let Err(outcome) = self.run_step(&built, step, &tuning.times, patience) {
-                step.outcome = outcome;
-                return Ok(None);
-            }
-            if are_far_above(&tuning.times, &step.times) {
-                step.outcome = Outcome::Kept;
-                return Ok(Some(built));
-            }
-            let failed = |broken: Broken| {
-                Failure::own(format!("what ran before does not any more: {broken}"))
-            };
-            others.push(self.one(best).map_err(failed)?);
-            let verdict = compare(&others, &step.times);
-            if round >= self.effort.repetitions && verdict != Verdict::Open {
-                break;
-            }
-        }
-        step.outcome = match compare(&others, &step.times) {
-            Verdict::Faster => Outcome::Kept,
-            Verdict::Slower => Outcome::RolledBack,
-            Verdict::Open => Outcome::Open,
-        };
-        tuning.times = others;
-        Ok(Some(built))
-    }
-
-    /// Runs a step once, for no longer than `patience`, if there is one; or tells what comes of it. These are the times of
-    /// the best so far.
-    fn run_step(
-        &mut self,
-        built: &Built,
-        step: &mut Step,
-        best: &[f64],
-        patience: Option<Duration>,
-    ) -> Result<(), Outcome> {
-        let usual = self.trials.patience;
-        let cut = patience.filter(|patience| usual.is_none_or(|usual| *patience < usual));
-        self.trials.patience = cut.or(usual);
-        let ran = self.one(built);
-        self.trials.patience = usual;
-        match (ran, cut) {
-            (Ok(seconds), _) => step.times.push(seconds),
-            (Err(Broken::Hangs), Some(cut)) => {
-                (step.times, step.is_cut) = (vec![cut.as_secs_f64()], true);
-                return Err(Outcome::RolledBack);
-            }
-            (Err(why), _) => return Err(Outcome::Broken(why.to_string())),
-        }
-        match are_far_above(&step.times, best) {
-            true => Err(Outcome::RolledBack),
-            false => Ok(()),
-        }
-    }
-
-    fn one(&self, built: &Built) -> Result<f64, Broken> {
-        self.ran(built).map(|ran| ran.seconds)
-    }
-
-    fn ran(&self, built: &Built) -> Result<Ran, Broken> {
-        let ran = self.trials.run(built, self.room.local)?;
-        self.trials.insist(&ran, self.printed)?;
-        Ok(ran)
     }
 
     /// Sites with which a program does not work: those of the sections that do not work by themselves.
@@ -467,31 +363,5 @@ impl Search<'_> {
             culprits.extend(last.and_then(|it| of(&it.name)).into_iter().flat_map(|it| &it.sites));
         }
         Ok(culprits)
-    }
-}
-
-/// How long a run may take that is no faster than others by far.
-fn patience_beside(others: &[f64]) -> Duration {
-    let slowest = others.iter().copied().fold(0.0, f64::max);
-    Duration::from_secs_f64(FAR * slowest + STARTED)
-}
-
-/// Whether every one of some runs takes more than twice as long as the slowest of others: no more of them are needed.
-fn are_far_above(some: &[f64], others: &[f64]) -> bool {
-    let slowest = others.iter().copied().fold(0.0, f64::max);
-    !some.is_empty() && !others.is_empty() && some.iter().all(|it| *it > FAR * slowest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_far_above_needs_no_more_runs() {
-        assert!(are_far_above(&[4.1, 5.0], &[1.0, 2.0]));
-        assert!(!are_far_above(&[3.9, 5.0], &[1.0, 2.0]));
-        assert!(!are_far_above(&[], &[1.0]));
-        assert!(!are_far_above(&[1.0], &[]));
-        assert!(are_far_above(&[patience_beside(&[1.0, 2.0]).as_secs_f64()], &[1.0, 2.0]));
     }
 }

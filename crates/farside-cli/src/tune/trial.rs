@@ -31,6 +31,8 @@ pub struct Trials {
     pub directory: PathBuf,
     /// How long it may take; none until it is known how long it takes in paged memory.
     pub patience: Option<Duration>,
+    /// How long it took in paged memory at most.
+    pub paged: Duration,
     /// Whether it may print something else each time.
     pub any_output: bool,
 }
