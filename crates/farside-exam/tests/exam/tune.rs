@@ -295,24 +295,48 @@ fn what_is_built_wrong_is_not_kept() {
     assert_eq!(tuning["best"]["sections"].as_array().map(Vec::len), Some(0));
 }
 
-#[test]
-fn what_is_far_slower_is_not_run_to_its_end() {
-    let Some(stage) = Stage::new("what_is_far_slower_is_not_run_to_its_end") else { return };
+/// The graph, which first waits for so many milliseconds as a build command says.
+fn stage_that_waits(test: &str) -> Option<Stage> {
+    let stage = Stage::new(test)?;
     let wait =
         "__attribute__((constructor)) static void wait_first(void) { usleep(WAIT * 1000); }\n";
     stage.write("graph.c", &format!("#include <unistd.h>\n{wait}{}", GRAPH[0].1));
+    Some(stage)
+}
+
+const BUILD_WAITING: &str = "make -B CFLAGS=\"-std=gnu11 -O2 -g -DWAIT=$wait\"";
+
+#[test]
+fn what_is_far_slower_is_not_run_to_its_end() {
+    let test = "what_is_far_slower_is_not_run_to_its_end";
+    let Some(stage) = stage_that_waits(test) else { return };
     // All in paged memory waits; of builds with sections only the second does, and longer than anybody would.
     let build = "wait=2000; if test \"$FARSIDE_SECTIONS\"; then wait=0; fi; \
         if test \"$FARSIDE_SECTIONS\" && ! test \"$FARSIDE_PROFILE_BUILD\"; then \
         if test -e first && ! test -e second; then wait=200000; touch second; fi; \
-        touch first; fi; \
-        make -B CFLAGS=\"-std=gnu11 -O2 -g -DWAIT=$wait\"";
+        touch first; fi; ";
     let options = ["--local", "40%", "--iterations", "2", "--json"];
-    let journal = json(&stage.tune(build, &options, &["./graph", SIZE[0], SIZE[1]]));
+    let program = ["./graph", SIZE[0], SIZE[1]];
+    let journal = json(&stage.tune(&format!("{build}{BUILD_WAITING}"), &options, &program));
     let steps = journal["tunings"][0]["steps"].as_array().expect("steps");
     assert_eq!(steps[0]["outcome"], "kept", "{journal}");
     assert_eq!(steps[1]["outcome"], "rolled_back", "{journal}");
     assert!(steps[0]["is_cut"] == false && steps[1]["is_cut"] == true, "{journal}");
+}
+
+#[test]
+fn what_cannot_be_measured_with_little_room_is_measured_with_more() {
+    let test = "what_cannot_be_measured_with_little_room_is_measured_with_more";
+    let Some(stage) = stage_that_waits(test) else { return };
+    // The first build with sections that measure themselves is as good as never done.
+    let build = "wait=0; if test \"$FARSIDE_SECTIONS\" && ! test -e first; then wait=200000; touch first; fi; ";
+    let options = ["--local", "40%", "--iterations", "1", "--repetitions", "1", "--json"];
+    let program = ["./graph", SIZE[0], SIZE[1]];
+    let journal = json(&stage.tune(&format!("{build}{BUILD_WAITING}"), &options, &program));
+    let step = &journal["tunings"][0]["steps"][0];
+    assert!(step["outcome"]["broken"].is_null(), "{journal}");
+    assert!(step["times"].as_array().is_some_and(|it| !it.is_empty()), "{journal}");
+    assert!(step["curves"].as_array().is_some_and(|it| !it.is_empty()), "{journal}");
 }
 
 #[test]
