@@ -154,9 +154,11 @@ impl Sampled {
         let slots = (capacity / line).max(1);
         let in_sets = |ways: u64| {
             let ways = ways.clamp(1, slots);
-            // Less than a set there is not: what is that small looks better than it is, but for what is used side by
-            // side.
-            self.in_sets(line, ways, (slots / ways / self.rate).max(1))
+            match slots / ways / self.rate {
+                // Less than a set is one with fewer lines. Two of them are for what is used side by side.
+                0 => self.in_sets(line, (slots / self.rate).clamp(ways.min(2), ways), 1),
+                sets => self.in_sets(line, ways, sets),
+            }
         };
         let counts = match ways {
             Ways::Direct => in_sets(1),
@@ -253,6 +255,25 @@ mod tests {
         }
         sampled.number();
         sampled
+    }
+
+    #[test]
+    fn small_sections_with_long_lines_look_no_better_than_they_are() {
+        let mut sampled = Sampled::new(4096, 16);
+        let mut state = 1_u64;
+        for time in 0..50_000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            // Anywhere in 4 MiB, of which one unit of 16 is in the sample.
+            sampled.add((state >> 33) % 64 * 16 * 64 + (state >> 20) % 64, 0, false, time);
+        }
+        sampled.number();
+        for (capacity, missed) in [(128 << 10, 0.97), (512 << 10, 0.875), (1 << 20, 0.75)] {
+            for ways in [Ways::Direct, Ways::Set(2), Ways::Set(16), Ways::Full] {
+                let counts = sampled.simulate(4096, ways, capacity);
+                let share = counts.misses / counts.lookups;
+                assert!((share - missed).abs() < 0.03, "{capacity} {ways:?}: {share}");
+            }
+        }
     }
 
     #[test]
