@@ -92,11 +92,8 @@ std::vector<unsigned> classesOf(const Plan &plan, ArrayRef<unsigned> siteOfCall,
 Candidates::Candidates(Module &module, FunctionAnalysisManager &analyses) {
   auto [calls, plan] = allSites(module);
   SmallVector<unsigned> siteOfCall;
-  for (auto [call, site] : zip(calls, plan.sites)) {
+  for (CallBase *call : calls)
     siteOfCall.push_back(enter(siteNameOf(*call)));
-    if (site.stays.empty() && !isNameable(*call))
-      site.stays = "no place of the program is known for it";
-  }
   description = json::Object{{"version", 1},
                              {"unit", unitsOf(module)},
                              {"sites", describeSites(plan, siteOfCall)},
@@ -152,6 +149,8 @@ json::Array Candidates::describeSites(const Plan &plan, ArrayRef<unsigned> siteO
                         {"line", int64_t(site.line)},
                         {"column", int64_t(site.column)},
                         {"class", classes[number]}};
+    if (site.file.empty())
+      object["source"] = sourceName(*(going[number] ? going : staying)[number]->call->getFunction());
     if (!going[number]) {
       object["stays"] = staying[number]->stays;
       if (!staying[number]->because.empty())

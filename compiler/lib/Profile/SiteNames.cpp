@@ -12,12 +12,18 @@ using namespace llvm;
 namespace farside {
 namespace {
 
-/// The innermost place of the program itself; if there is none, of the system.
-const DILocation *placeOfSite(const CallBase &call) {
+/// The innermost place of the program itself, if its line is known.
+const DILocation *placeInProgram(const CallBase &call) {
   for (const DILocation *place = call.getDebugLoc().get(); place; place = place->getInlinedAt())
     if (!isOfSystem(*place->getScope()))
-      return place;
-  return call.getDebugLoc().get();
+      return place->getLine() ? place : nullptr;
+  return nullptr;
+}
+
+/// The name that the compiler gave a function: one of a unit alone may have another when units are linked.
+StringRef objectName(const Function &function) {
+  const DISubprogram *source = function.getSubprogram();
+  return source && !source->getLinkageName().empty() ? source->getLinkageName() : sourceName(function);
 }
 
 } // namespace
@@ -32,18 +38,12 @@ bool isOfSystem(const DIScope &scope) {
 }
 
 SiteName siteNameOf(const CallBase &call) {
-  const DILocation *place = placeOfSite(call);
-  if (!place)
-    return {"", sourceName(*call.getFunction()).str(), 0, 0, 0};
-  return {place->getFilename().str(), place->getScope()->getSubprogram()->getName().str(), place->getLine(),
-          place->getColumn(), 0};
+  if (const DILocation *place = placeInProgram(call))
+    return {place->getFilename().str(), place->getScope()->getSubprogram()->getName().str(), place->getLine(),
+            place->getColumn(), 0};
+  return {"", objectName(*call.getFunction()).str(), 0, 0, 0};
 }
 
 SiteKey keyOf(const SiteName &site) { return {site.file, site.function, site.line, site.column}; }
-
-bool isNameable(const CallBase &call) {
-  const DILocation *place = placeOfSite(call);
-  return place && place->getLine() && !isOfSystem(*place->getScope());
-}
 
 } // namespace farside

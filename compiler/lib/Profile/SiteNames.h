@@ -14,7 +14,8 @@ class DIScope;
 namespace farside {
 
 /// How a section file names a call that allocates. What was inlined from a header of the system is known by the place of
-/// the program that it was inlined to.
+/// the program that it was inlined to. In a function that is of such a header itself, as one that has a vector grow, it is
+/// known by that function's name in the object, and so is what is at no line.
 SiteName siteNameOf(const llvm::CallBase &call);
 
 /// What tells sites apart: calls that come from the same place are of one.
@@ -23,9 +24,6 @@ SiteKey keyOf(const SiteName &site);
 
 /// Whether what is in the source is in a header that comes with the compiler or the system.
 bool isOfSystem(const llvm::DIScope &scope);
-
-/// Whether it names one place of the program itself. If not, the call is not known well enough to be named.
-bool isNameable(const llvm::CallBase &call);
 
 } // namespace farside
 

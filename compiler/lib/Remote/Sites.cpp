@@ -28,10 +28,15 @@ StringRef functionAt(const CallBase &call) {
   return call.getFunction()->getName();
 }
 
+/// Whether a section file calls a function so, by its name in the source or in the object.
+bool isCalled(const DISubprogram *source, StringRef name) {
+  return source && (source->getName() == name || source->getLinkageName() == name);
+}
+
 /// Whether a place in the source, which is in a function of the module, is what a section file names.
 bool fits(const SiteName &site, const DILocation *place, const Function &function) {
-  StringRef name = place ? place->getScope()->getSubprogram()->getName() : function.getName();
-  if (!site.function.empty() && name != site.function && function.getName() != site.function)
+  const DISubprogram *source = place ? place->getScope()->getSubprogram() : nullptr;
+  if (!site.function.empty() && !isCalled(source, site.function) && function.getName() != site.function)
     return false;
   if (site.file.empty())
     return true;
@@ -47,10 +52,15 @@ std::string nameOf(const DILocation &place) { return (place.getFilename() + ":" 
 
 /// Where a section file says that something is allocated, if a call was inlined there, over however many calls.
 const DILocation *inlinedPlace(const SiteName &site, const CallBase &call) {
+  const DILocation *found = nullptr;
   for (const DILocation *place = call.getDebugLoc().get(); place; place = place->getInlinedAt())
-    if (fits(site, place, *call.getFunction()))
-      return place;
-  return nullptr;
+    if (fits(site, place, *call.getFunction())) {
+      found = place;
+      // What else was inlined to a function fits as well as its own lines.
+      if (site.function.empty() || isCalled(place->getScope()->getSubprogram(), site.function))
+        break;
+    }
+  return found;
 }
 
 /// Whether a section file speaks of this module: of a file that it is made of, or else of a function that is in it.
@@ -67,7 +77,7 @@ bool isHere(const SiteName &site, const Module &module) {
 
 bool isOtherAllocation(const CallBase &call) {
   static constexpr StringLiteral others[] = {"aligned_alloc", "memalign", "posix_memalign", "valloc", "pvalloc",
-                                             "reallocarray",  "strdup",   "mmap",           "malloc", "calloc",
+                                             "reallocarray",  "strdup",   "strndup",        "mmap",   "malloc", "calloc",
                                              "realloc"};
   const Function *callee = call.getCalledFunction();
   return callee && (is_contained(others, callee->getName()) || callee->getName().starts_with("_Znw") ||
@@ -115,7 +125,7 @@ public:
       if (found.other)
         errors.push_back({site.place, 0, describe(site) + ": '" + found.other->getCalledFunction()->getName().str() +
                                              "' allocates there, and only malloc, calloc, realloc, "
-                                             "aligned_alloc, memalign, posix_memalign and new can be in sections"});
+                                             "aligned_alloc, memalign, posix_memalign, strdup and new can be in sections"});
       else if ((site.line || !site.function.empty()) && !found.calls.empty())
         seek(site, found.calls);
       else if (linked)
@@ -125,28 +135,15 @@ public:
     });
   }
 
-  /// Marks what came to a place that is sought by being inlined there.
+  /// Marks what came to a place that is sought by being inlined there. A line says more than a function that it is in or that
+  /// was inlined to it.
   MissingSites markInlined() {
     MissingSites missing;
-    forEachSite([&](unsigned number, const SiteName &site) {
-      bool found = isListed(foundList, site), isSought = isListed(soughtList, site);
-      if (!isSought) {
-        if (!found && isListed(absentList, site))
-          missing.errors.push_back({site.place, 0, "nothing is allocated in " + describe(site)});
-        return;
-      }
-      forEachCall([&](CallBase &call) {
-        const DILocation *place = allocates(call) ? inlinedPlace(site, call) : nullptr;
-        if (!place)
-          return;
-        found = true;
-        mark(call, number);
-        call.addFnAttr(Attribute::get(module.getContext(), placeAttribute, nameOf(*place)));
+    for (bool hasLine : {true, false})
+      forEachSite([&](unsigned number, const SiteName &site) {
+        if ((site.line != 0) == hasLine)
+          markInlined(number, site, missing);
       });
-      if (!found)
-        missing.warnings.push_back({site.place, 0, "nothing is allocated in " + describe(site) +
-                                                       ", nor by what could be inlined there"});
-    });
     return missing;
   }
 
@@ -192,6 +189,28 @@ private:
       for (Instruction &instruction : instructions(function))
         if (auto *call = dyn_cast<CallBase>(&instruction); call && call->getCalledFunction())
           what(*call);
+  }
+
+  void markInlined(unsigned number, const SiteName &site, MissingSites &missing) {
+    bool found = isListed(foundList, site), isSought = isListed(soughtList, site);
+    if (!isSought) {
+      if (!found && isListed(absentList, site))
+        missing.errors.push_back({site.place, 0, "nothing is allocated in " + describe(site)});
+      return;
+    }
+    forEachCall([&](CallBase &call) {
+      if (!allocates(call))
+        return;
+      const DILocation *place = inlinedPlace(site, call);
+      if (!place && (call.getDebugLoc() || !fits(site, nullptr, *call.getFunction())))
+        return;
+      found = true;
+      if (mark(call, number) && place)
+        call.addFnAttr(Attribute::get(module.getContext(), placeAttribute, nameOf(*place)));
+    });
+    if (!found)
+      missing.warnings.push_back({site.place, 0, "nothing is allocated in " + describe(site) +
+                                                     ", nor by what could be inlined there"});
   }
 
   Found find(const SiteName &site) {

@@ -12,6 +12,6 @@ mod pointers;
 mod unwind;
 
 pub use images::{Images, Place};
-pub use names::{Frame, Names};
+pub use names::{Frame, Names, demangled};
 pub use origin::{Derivation, Holders, Origin, Origins};
 pub use unwind::{Callers, Registers, Unwinder};

@@ -44,12 +44,17 @@ impl Names {
     }
 }
 
+/// A name in an object as it is in the source, with its types; any other name as it is.
+pub fn demangled(name: &str) -> String {
+    addr2line::demangle_auto(Cow::Borrowed(name), None).into_owned()
+}
+
 fn look_up(loader: Option<&Loader>, images: &Images, place: Place) -> Vec<Frame> {
     let image = images.path(place.image).file_name();
     let image = image.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let symbol = || {
         let name = loader?.find_symbol(place.address)?;
-        Some(addr2line::demangle_auto(Cow::Borrowed(name), None).into_owned())
+        Some(demangled(name))
     };
     let unnamed = || match images.function_of(place) {
         Some(start) => format!("{image}+{start:#x}"),

@@ -20,10 +20,13 @@ pub struct Candidates {
 /// A call that allocates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Site {
-    /// The source file.
+    /// The source file; empty if the function alone says where it is.
     pub file: String,
-    /// The function.
+    /// The function; if it is alone, as it is called in the object.
     pub function: String,
+    /// What a function is called in the source that is alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// The line; 0 if it is not known.
     pub line: u32,
     /// The column; 0 if it is not known.

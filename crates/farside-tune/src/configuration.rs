@@ -57,7 +57,7 @@ pub struct Section {
 /// A site as a section file names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SitePlace {
-    /// The source file.
+    /// The source file; empty if the function alone says where it is.
     pub file: String,
     /// The function, if it is known.
     pub function: String,

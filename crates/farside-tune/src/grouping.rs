@@ -144,7 +144,8 @@ const LETTERS: usize = 32;
 /// A name that says where it comes from, and that no other section has.
 fn name_of(site: &Site, others: &[Proposal]) -> String {
     let letters = |it: char| if it.is_ascii_alphanumeric() { it } else { '_' };
-    let function: String = site.function.chars().map(letters).take(LETTERS).collect();
+    let name = site.source.as_ref().unwrap_or(&site.function);
+    let function: String = name.chars().map(letters).take(LETTERS).collect();
     let function = if function.starts_with(|it: char| it.is_ascii_alphabetic()) {
         function
     } else {
@@ -164,6 +165,7 @@ mod tests {
         let site = |function: &str| Site {
             file: String::new(),
             function: function.to_owned(),
+            source: None,
             line: 1,
             column: 1,
             class: 0,
@@ -181,5 +183,7 @@ mod tests {
             proposals.push(Proposal { name, sites: Vec::new(), pattern, bytes: 0 });
         }
         assert_eq!(name_of(&site("~Table"), &[]), "s_Table");
+        let grows = Site { source: Some("grow".to_owned()), ..site("_ZN5table4growEv") };
+        assert_eq!(name_of(&grows, &[]), "grow");
     }
 }

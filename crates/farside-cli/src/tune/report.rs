@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use farside_report::chart::{Axis, BarChart, LineChart, Series};
 use farside_report::report::{Figure, Report, Section, Table};
 
+use farside_symbols::demangled;
+use farside_tune::SitePlace;
+
 use super::changes::structure;
 use super::journal::{Journal, Outcome, Stays, Step, Tuning, median};
 use crate::options::Size;
@@ -16,7 +19,7 @@ pub fn text(journal: &Journal) -> String {
         let _ = writeln!(text, "{}", statement(journal, tuning));
         for section in &tuning.best.sections {
             let (capacity, line) = (Size(section.capacity), Size(section.line));
-            let sites = section.sites.iter().map(|site| format!("{}:{}", site.file, site.line));
+            let sites = section.sites.iter().map(place);
             let with = section.with.as_ref();
             let shared = with.map_or(String::new(), |it| format!(", memory shared with '{it}'"));
             let fields = if section.fields { ", fields that are used only" } else { "" };
@@ -33,6 +36,14 @@ pub fn text(journal: &Journal) -> String {
         }
     }
     text
+}
+
+/// Where something is allocated: a line, or else a function.
+pub fn place(site: &SitePlace) -> String {
+    match site.line {
+        0 => demangled(&site.function),
+        line => format!("{}:{line}", site.file),
+    }
 }
 
 /// A plain statement of the result.

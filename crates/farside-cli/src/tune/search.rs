@@ -13,6 +13,7 @@ use super::build::{Builder, Built, Variant};
 use super::changes::step_of;
 use super::decide::{self, Decision, Known, Room, sites_of};
 use super::journal::{Outcome, Stays, Step, Tuning, median};
+use super::report;
 use super::stop;
 use super::trial::{Broken, Printed, Trials, counter, misses_a_second};
 use super::variations::variations;
@@ -225,7 +226,7 @@ impl Search<'_> {
             let bytes = profile.of_site(site)?.peak_bytes;
             let because = site.because.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
             let why = format!("{}{because}", site.stays.as_ref()?);
-            Some(Stays { place: format!("{}:{}", site.file, site.line), bytes, why })
+            Some(Stays { place: report::place(&site.into()), bytes, why })
         };
         let mut all: Vec<Stays> = self.candidates.sites.iter().filter_map(of).collect();
         all.retain(|it| it.bytes >= self.room.footprint / LARGE);
