@@ -119,12 +119,33 @@ void Reach::copyContent(int to, int from) {
   joinTargets(one, memory(one), other, memory(other));
 }
 
+/// What is to become the same, by members of classes.
+struct Reach::Pair {
+  int member, joined;
+  /// Why they escape if they do, if what points to them did.
+  int reason;
+};
+
+/// Functions of one class are passed the same, and return the same.
+void Reach::passTheSame(int into, const Passed &passed, int reason, SmallVectorImpl<Pair> &work) {
+  for (const Slot &slot : passed) {
+    int target = pointee(slot.value);
+    if (into == outside) {
+      work.push_back({outside, target, reason});
+      continue;
+    }
+    Passed &all = nodes[into].passed;
+    auto same = find_if(all, [&](const Slot &each) { return each.place == slot.place && each.kind == slot.kind; });
+    if (same == all.end()) {
+      all.push_back(slot);
+      continue;
+    }
+    int value = same->value;
+    work.push_back({pointee(value), target, reason});
+  }
+}
+
 void Reach::unify(int one, int other, int why) {
-  struct Pair {
-    int member, joined;
-    /// Why they escape if they do, if what points to them did.
-    int reason;
-  };
   SmallVector<Pair> work{{one, other, why}};
   while (!work.empty()) {
     auto [member, joined, reason] = work.pop_back_val();
@@ -162,6 +183,8 @@ void Reach::unify(int one, int other, int why) {
       for (int target : same)
         work.push_back({target, each.target, reason});
     }
+    if (!gone.passed.empty())
+      passTheSame(first, std::exchange(gone.passed, {}), reason, work);
   }
 }
 

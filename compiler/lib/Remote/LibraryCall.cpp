@@ -111,6 +111,7 @@ std::optional<Format> formatOf(StringRef name) {
   static const StringMap<Format> all{
       {"printf", {0, {}}},       {"__printf_chk", {1, {}}},  {"fprintf", {1, {}}},
       {"__fprintf_chk", {2, {}}}, {"dprintf", {1, {}}},       {"__dprintf_chk", {2, {}}},
+      {"asprintf", {1, {}}},
       {"sprintf", {1, {}}},      {"__sprintf_chk", {3, {}}}, {"snprintf", {2, room(0, 1)}},
       {"__snprintf_chk", {4, room(0, 1)}}};
   auto found = all.find(name);
@@ -164,6 +165,8 @@ std::optional<LibraryCall> printing(const CallBase &call, const Format &format) 
   LibraryCall library;
   if (format.room)
     library.borrows.push_back(*format.room);
+  if (callee.getName() == "asprintf")
+    library.made = 0;
   int32_t first = format.argument + 1;
   for (auto [argument, most] : *texts) {
     unsigned number = first + argument;

@@ -1,6 +1,7 @@
 #include "Offsets.h"
 
 #include "Farside/Remote/HeapCall.h"
+#include "Farside/Remote/Reach.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
@@ -55,6 +56,12 @@ Offsets::Offsets(const Module &module, function_ref<bool(const Value *)> leads) 
       if (leads(&instruction))
         values[&instruction] = {};
     }
+  // Whoever calls a function by its address may pass it anything.
+  for (const Function &function : module)
+    if (Reach::hasAddressTaken(function))
+      for (const Argument &argument : function.args())
+        if (leads(&argument))
+          values[&argument] = Offset::unknown();
   do {
     changes = false;
     for (const Instruction *instruction : relevant)

@@ -55,20 +55,6 @@ StringRef whyNoAccess(const Instruction &instruction) {
   return "it is accessed in one piece by several threads";
 }
 
-/// Functions that are reached from some by calls that can be seen.
-SmallPtrSet<const Function *, 16> reachedFrom(SmallVector<const Function *> work) {
-  SmallPtrSet<const Function *, 16> reached(work.begin(), work.end());
-  while (!work.empty()) {
-    const Function *function = work.pop_back_val();
-    for (const Instruction &instruction : instructions(*function))
-      if (auto *call = dyn_cast<CallBase>(&instruction))
-        for (const Function *callee : {static_cast<const Function *>(call->getCalledFunction()), callbackOf(*call)})
-          if (callee && reached.insert(callee).second)
-            work.push_back(callee);
-  }
-  return reached;
-}
-
 /// Where a variable is in the source, if that is known.
 std::string declarationOf(const GlobalVariable &variable) {
   SmallVector<DIGlobalVariableExpression *, 1> known;
@@ -198,6 +184,27 @@ private:
       }
   }
 
+  /// Functions that are reached from some.
+  SmallPtrSet<const Function *, 16> reachedFrom(SmallVector<const Function *> work) const {
+    SmallPtrSet<const Function *, 16> reached(work.begin(), work.end());
+    auto reach = [&](const Function *callee) {
+      if (callee && reached.insert(callee).second)
+        work.push_back(callee);
+    };
+    while (!work.empty()) {
+      const Function *function = work.pop_back_val();
+      for (const Instruction &instruction : instructions(*function))
+        if (auto *call = dyn_cast<CallBase>(&instruction)) {
+          reach(call->getCalledFunction());
+          reach(callbackOf(*call));
+          if (!call->getCalledFunction())
+            for (const Function *callee : pointed.lookup(this->reach.functionsAt(call->getCalledOperand())))
+              reach(callee);
+        }
+    }
+    return reached;
+  }
+
   /// Functions that what cannot be seen may call, in which case other threads may, or a signal handler.
   void findEntries() {
     SmallVector<const Function *> all, taken;
@@ -205,6 +212,11 @@ private:
       if (function.isDeclaration())
         continue;
       bool isTaken = Reach::hasAddressTaken(function);
+      const void *functions = reach.functionsAt(&function);
+      if (isTaken && functions && Reach::isAddressSeen(function)) {
+        pointed[functions].push_back(&function);
+        isTaken = false;
+      }
       if (isTaken || Reach::isCalledFromOutside(function))
         all.push_back(&function);
       if (isTaken)
@@ -251,6 +263,8 @@ private:
   function_ref<std::optional<std::string>(const Function &)> whyNot;
   Reach reach;
   SmallPtrSet<const Function *, 16> elsewhere, handlers;
+  /// Those that only calls that are seen may call by their addresses.
+  DenseMap<const void *, SmallVector<const Function *>> pointed;
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "Farside/Remote/Reach.h"
 
+#include "Addresses.h"
 #include "Farside/Remote/HeapCall.h"
 #include "Farside/Remote/LibraryCall.h"
 #include "llvm/IR/Constants.h"
@@ -18,36 +19,11 @@ using namespace llvm;
 namespace farside {
 namespace {
 
-constexpr unsigned pointerBits = 64;
-/// A mask of less than this leaves nothing of a pointer.
-constexpr uint64_t leastPointer = 4096;
-
 bool isNarrow(const Type *type) {
   return type->isIntegerTy() ? type->getIntegerBitWidth() < pointerBits : type->isFloatTy() || type->isHalfTy();
 }
 
 bool canCarry(const Type *type) { return type->isFirstClassType() && !type->isLabelTy() && !type->isMetadataTy() && !type->isTokenTy(); }
-
-/// Whether a number is nothing but the address that a pointer has, or that of one of several, and 0 for none.
-bool isAddress(const Value *value) {
-  SmallVector<const Value *, 4> rest{value};
-  SmallPtrSet<const Value *, 4> seen;
-  bool isOne = false;
-  while (!rest.empty()) {
-    const Value *next = rest.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    if (isa<PHINode, FreezeInst>(next))
-      append_range(rest, cast<User>(next)->operands());
-    else if (auto *select = dyn_cast<SelectInst>(next))
-      rest.append({select->getTrueValue(), select->getFalseValue()});
-    else if (isa<PtrToIntOperator>(next))
-      isOne = true;
-    else if (auto *number = dyn_cast<ConstantInt>(next); !number || !number->isZero())
-      return false;
-  }
-  return isOne;
-}
 
 /// Intrinsics that tell something of memory, and do nothing with it.
 bool onlyTells(const IntrinsicInst &call) {
@@ -71,6 +47,15 @@ bool onlyTells(const IntrinsicInst &call) {
   default:
     return false;
   }
+}
+
+/// What tables of virtual functions have beside these: what tells of a type, which leads to nothing but others of its kind,
+/// and what ends the program.
+bool isOfTypes(const Constant &constant) {
+  auto *variable = dyn_cast<GlobalVariable>(&constant);
+  StringRef name = constant.getName();
+  return (variable && variable->isConstant() && name.starts_with("_ZTI")) ||
+         (isa<Function>(constant) && (name == "__cxa_pure_virtual" || name == "__cxa_deleted_virtual"));
 }
 
 /// Globals that a list in the module says are used in ways that it does not show.
@@ -106,6 +91,7 @@ Reach::Reach(const Module &module, ArrayRef<const CallBase *> sites) : module(mo
   addGlobals();
   for (const Function &function : module)
     addFunction(function);
+  mixKinds();
 }
 
 void Reach::addSite(unsigned number, const CallBase &site) {
@@ -127,6 +113,10 @@ int Reach::ofConstant(const Constant *constant) {
   // The address of a constant, as far as there are addresses in it.
   if (auto *alias = dyn_cast<GlobalAlias>(constant))
     return of(alias->getAliasee());
+  if (isOfTypes(*constant))
+    return none;
+  if (auto *function = dyn_cast<Function>(constant))
+    return ofFunction(*function);
   if (isa<GlobalValue>(constant))
     return fresh();
   int node = none;
@@ -191,6 +181,8 @@ void Reach::addGlobals() {
   auto used = listedAsUsed(module);
   for (const GlobalVariable &variable : module.globals()) {
     int node = of(&variable);
+    if (node == none)
+      continue;
     if (!variable.hasLocalLinkage() || used.contains(&variable))
       escape(node, "it is in the variable '" + variable.getName() + "', which other units of the program know");
     if (variable.hasInitializer())
@@ -208,7 +200,7 @@ void Reach::addGlobals() {
 
 void Reach::addFunction(const Function &function) {
   current = nullptr;
-  bool known = isCalledFromOutside(function) || function.getName() == "main" || hasAddressTaken(function);
+  bool known = isCalledFromOutside(function) || function.getName() == "main" || !isAddressSeen(function);
   std::string how = ("it is passed to or returned by '" + function.getName() +
                      "', which may also be called from elsewhere").str();
   if (known) {
@@ -219,6 +211,7 @@ void Reach::addFunction(const Function &function) {
   }
   for (const Instruction &instruction : instructions(function)) {
     current = &instruction;
+    currentHow = "it comes together here with what is not compiled here";
     add(instruction);
   }
   current = nullptr;
@@ -296,7 +289,8 @@ void Reach::addLibraryCall(const CallBase &call, const LibraryCall &library) {
   for (auto [number, argument] : enumerate(call.args())) {
     int node = of(argument);
     if (!library.of(number)) {
-      if (argument.get() != library.callback && !isNarrow(argument->getType()))
+      bool isKnown = argument.get() == library.callback || int32_t(number) == library.made;
+      if (!isKnown && !isNarrow(argument->getType()))
         escape(node, how);
     } else if (node != none && library.content != LibraryCall::stays) {
       escapeContent(node, how);
@@ -331,6 +325,8 @@ void Reach::addCall(const CallBase &call) {
   if (callee && !callee->isDeclaration() && callee->getFunctionType() == call.getFunctionType() &&
       !call.hasOperandBundles())
     return addDirectCall(call, *callee);
+  if (addIndirectCall(call))
+    return;
   std::string how;
   if (call.isInlineAsm())
     how = "it is used by assembly";
@@ -370,7 +366,10 @@ void Reach::addOperation(const Instruction &instruction) {
     return;
   }
   if (isa<IntToPtrInst>(instruction)) {
-    compute(instruction.getOperand(0));
+    const Value *number = instruction.getOperand(0);
+    if (isAddress(number))
+      return flow(number, &instruction);
+    compute(number);
     currentHow = "it is made of a number";
     join(of(&instruction), outside);
     return;
@@ -385,6 +384,10 @@ void Reach::addOperation(const Instruction &instruction) {
       flow(left, binary);
       flow(right, binary);
       return;
+    }
+    if (const Value *address = unmarked(*binary); address && isAddress(address)) {
+      compute(address == left ? right : left);
+      return flow(address, binary);
     }
     values[binary] = none;
     if (binary->getOpcode() == Instruction::Sub && isAddress(left) && isAddress(right))

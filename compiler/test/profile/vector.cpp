@@ -32,7 +32,7 @@ struct Square : Shape {
 };
 
 __attribute__((noinline)) static Shape *make(long side) {
-  // CHECK-DAG: site {{[0-9]+}} vector.cpp:[[@LINE+1]]:{{[0-9]+}} make stays: {{.*}}
+  // CHECK-DAG: site {{[0-9]+}} vector.cpp:[[@LINE+1]]:{{[0-9]+}} make class
   return new Square(side);
 }
 

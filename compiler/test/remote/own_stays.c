@@ -103,7 +103,7 @@ static void *work(void *passed) {
   struct box *box = passed;
   long sum = sum_of(box->what) + sum_of(shown) + sum_of(first->what) + sum_of(*door) + sum_of(seen);
   sum = sum * 7 + specific(5) + inside(6) + helped(7);
-  // CHECK-DAG: own_stays.c:[[@LINE+1]]: remark: {{.*}} does not go to the section 'own': it is passed to or returned by 'work'
+  // CHECK-DAG: own_stays.c:[[@LINE+1]]: remark: {{.*}} does not go to the section 'own': it is passed to or comes from 'pthread_create'
   long *result = calloc(count, sizeof *result);
   result[2] = sum;
   return result;

@@ -44,6 +44,8 @@ struct LibraryCall {
   const llvm::Function *callback = nullptr;
   /// Texts beyond those two, which it reads, too.
   llvm::SmallVector<Borrow, 0> others = {};
+  /// The argument to whose memory it writes a pointer to what it has allocated.
+  int32_t made = Borrow::none;
 
   const Borrow *of(unsigned argument) const;
 };

@@ -13,6 +13,7 @@ class Argument;
 class CallBase;
 class Constant;
 class Function;
+class FunctionType;
 class GlobalVariable;
 class Instruction;
 class IntToPtrInst;
@@ -62,11 +63,29 @@ public:
   static bool isCalledFromOutside(const llvm::Function &function);
   /// Whether its address is used for more than to call it, or to have it called by what is known of the C library.
   static bool hasAddressTaken(const llvm::Function &function);
+  /// Whether it can be seen where its address goes.
+  static bool isAddressSeen(const llvm::Function &function);
+  /// What tells functions apart that are called by their addresses: the same of a function and of what it may be called by.
+  /// Null if it may be any that is known outside.
+  const void *functionsAt(const llvm::Value *value) const;
 
 private:
   struct Typed {
     TypedPlace place;
     int target;
+  };
+  enum class Kind : uint8_t { number, pointer, other };
+  /// What functions return, which comes first, or are passed in one place, of one kind.
+  struct Slot {
+    unsigned place;
+    Kind kind;
+    int value;
+  };
+  using Passed = llvm::SmallVector<Slot, 0>;
+  /// An address that functions are called by, or that one has, and the kinds of what is returned and passed.
+  struct Called {
+    int address;
+    std::vector<Kind> kinds;
   };
   /// A class, or a member that leads to one.
   struct Node {
@@ -77,6 +96,8 @@ private:
     int memory = none;
     /// Why it escaped.
     int reason = none;
+    /// Of functions that are called by their addresses, what they return and are passed.
+    Passed passed;
     std::vector<unsigned> sites;
     /// Of what is in memory, what pointers at a place point to, as long as all are read and written at such.
     llvm::SmallVector<Typed, 2> typed;
@@ -95,6 +116,8 @@ private:
   void access(int pointer, const TypedPlace &place, int value);
   void copyContent(int to, int from);
   void unify(int one, int other, int why);
+  struct Pair;
+  void passTheSame(int into, const Passed &passed, int reason, llvm::SmallVectorImpl<Pair> &work);
   void join(int one, int other);
   void joinTargets(int one, int target, int other, int otherTarget);
   int reasonOf(int member);
@@ -105,6 +128,7 @@ private:
   int of(const llvm::Value *value);
   int ofConstant(const llvm::Constant *constant);
   int ofReturn(const llvm::Function *function);
+  int ofFunction(const llvm::Function &function);
   void flow(const llvm::Value *from, const llvm::Value *to);
   void compute(const llvm::Value *value);
 
@@ -118,12 +142,18 @@ private:
   void addIntrinsic(const llvm::IntrinsicInst &call);
   void addLibraryCall(const llvm::CallBase &call, const LibraryCall &library);
   void addDirectCall(const llvm::CallBase &call, const llvm::Function &callee);
+  bool addIndirectCall(const llvm::CallBase &call);
+  static Kind kindOf(const llvm::Type &type);
+  static std::vector<Kind> kindsOf(const llvm::FunctionType &type);
+  void mixKinds();
+  bool mixKinds(int functions);
   void addOperation(const llvm::Instruction &instruction);
 
   const llvm::Module &module;
   std::vector<Node> nodes;
   llvm::DenseMap<const llvm::Value *, int> values;
   llvm::DenseMap<const llvm::Function *, int> returns;
+  std::vector<Called> pointed, calls;
   std::vector<Escape> escapes, reasons;
   /// The language whose types are told apart.
   const llvm::MDNode *language = nullptr;

@@ -1,0 +1,27 @@
+#ifndef FARSIDE_LIB_REMOTE_ADDRESSES_H
+#define FARSIDE_LIB_REMOTE_ADDRESSES_H
+
+#include <cstdint>
+
+namespace llvm {
+class BinaryOperator;
+class Value;
+} // namespace llvm
+
+namespace farside {
+
+constexpr unsigned pointerBits = 64;
+/// A mask of less than this leaves nothing of a pointer, and changes nothing of what it leads to.
+constexpr uint64_t leastPointer = 4096;
+
+/// What a number is made of by setting, changing or clearing its last bits, so that an address leads to the same object as
+/// before if it leads to anything; null if something else is computed.
+const llvm::Value *unmarked(const llvm::BinaryOperator &binary);
+
+/// Whether a number is nothing but the address that a pointer has, or that of one of several, and 0 for none, whatever is
+/// marked in its last bits.
+bool isAddress(const llvm::Value *value);
+
+} // namespace farside
+
+#endif
