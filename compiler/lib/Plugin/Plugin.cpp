@@ -129,11 +129,12 @@ void remark(const farside::Notes::Offload &offload) {
   errs() << " [-Rfarside]\n";
 }
 
-/// Comes before everything else: what the source says is not changed yet.
+/// Comes before everything else: nothing is inlined yet.
 class SitesPass : public PassInfoMixin<SitesPass> {
 public:
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
     std::vector<farside::SectionFileError> errors = sectionFile().errors;
+    farside::takeDuplicatesApart(module);
     if (errors.empty())
       farside::markSites(module, sectionFile(), linked, errors);
     farside::markOffloaded(module, sectionFile());
@@ -141,7 +142,7 @@ public:
       fail(module, error);
     if (whole)
       internalizeModule(module, [](const GlobalValue &value) { return value.getName() == "main"; });
-    return whole ? PreservedAnalyses::none() : PreservedAnalyses::all();
+    return PreservedAnalyses::none();
   }
 
   static bool isRequired() { return true; }
@@ -210,6 +211,7 @@ public:
     markInlined(module);
     if (isConverting()) {
       farside::takeTextCopiesApart(module);
+      farside::printApart(module);
       farside::makeLendable(module);
       farside::raiseSunkAccesses(module);
     }
