@@ -37,7 +37,7 @@ impl Section {
     /// # Errors
     /// If the far store fails.
     pub fn want(&self, pointers: &[RemotePtr]) -> Result<(), SectionError> {
-        let end = self.lock().space.len();
+        let end = self.len();
         let is_inside = |ptr: &&RemotePtr| ptr.id() == self.id && ptr.offset() < end;
         for some in pointers.chunks(BATCH) {
             let lines: SmallVec<[u32; BATCH]> = some
@@ -57,7 +57,7 @@ impl Section {
         len: u64,
     ) -> Result<std::ops::RangeInclusive<u32>, SectionError> {
         let first = self.line_of(ptr)?;
-        let end = ptr.offset().saturating_add(len.max(1)).min(self.lock().space.len());
+        let end = ptr.offset().saturating_add(len.max(1)).min(self.len());
         Ok(first..=((end - 1) >> self.geometry.shift) as u32)
     }
 
@@ -119,7 +119,10 @@ impl Section {
         let (store, mut failed) = (self.host.store(), None);
         let begun = count_done(&mut jobs, &mut failed, |job| {
             self.expect_store(job);
-            job.reading.begin(store, &self.geometry)
+            match &self.original {
+                Some(original) => self.send_to(original, job.line),
+                None => job.reading.begin(store, &self.geometry),
+            }
         });
         let stored = count_done(&mut jobs[..begun], &mut failed, |job| {
             self.store_old(job.slot, job.old.as_ref())
@@ -166,7 +169,10 @@ impl Section {
         }
         let read: SmallVec<[_; RIPE * BATCH]> = landings
             .iter_mut()
-            .map(|landing| self.read_into(landing.slot, std::mem::take(&mut landing.reading)))
+            .map(|landing| {
+                let reading = std::mem::take(&mut landing.reading);
+                self.read_into(landing.slot, landing.line, reading)
+            })
             .collect();
         let (inner, mut failed) = (&mut *self.lock(), None);
         for (Landing { line, slot, turns, .. }, read) in landings.into_iter().zip(read) {
@@ -194,7 +200,7 @@ impl Section {
         loop {
             let line = inner.asked.pop_front()?;
             match inner.transit.get(&line) {
-                Some(Transit::Flight { reading, .. }) if !reading.is_ready(store) => {
+                Some(Transit::Flight { reading, .. }) if !self.has_come(line, reading) => {
                     inner.asked.push_front(line);
                     return None;
                 }

@@ -65,7 +65,7 @@ impl Section {
                 Step::Here(slot) => return Ok(slot),
                 Step::Fetch(job) => return self.fetch_job(job, purpose),
                 Step::Land(landing) if landing.line == line => {
-                    if !waited && !landing.reading.is_ready(self.host.store()) {
+                    if !waited && !self.has_come(line, &landing.reading) {
                         Counters::add(&self.counters().section_late, 1);
                     }
                     return Ok(self.land(landing, purpose, AHEAD)?);
@@ -109,6 +109,9 @@ impl Section {
             return self.use_found(inner, line, slot, purpose);
         }
         let ahead = purpose == Purpose::Ahead;
+        if inner.lent.is_read(line) {
+            return Ok(if ahead { Step::Nothing } else { Step::Wait });
+        }
         if inner.transit.contains_key(&line) {
             return Ok(if ahead { Step::Nothing } else { self.take_flight(inner, line) });
         }
@@ -169,7 +172,9 @@ impl Section {
 
     /// Takes over a line that was asked for, if nobody else has.
     pub(crate) fn take_flight(&self, inner: &mut Inner, line: u32) -> Step {
-        if !matches!(inner.transit.get(&line), Some(Transit::Flight { .. })) {
+        if !matches!(inner.transit.get(&line), Some(Transit::Flight { .. }))
+            || inner.lent.is_read(line)
+        {
             return Step::Wait;
         }
         let turns = self.turns(inner, [Some(line), None]);
@@ -187,7 +192,10 @@ impl Section {
     /// What has to be done to fetch a line into a slot; `None` if others have to end what they are at first.
     fn job(&self, inner: &mut Inner, line: u32, slot: u32, old: Option<Old>) -> Option<Job> {
         let (store, selection) = (self.host.store(), inner.selection.as_ref());
-        let reading = transfer::reading(store, &inner.space, &self.geometry, selection, line);
+        let reading = match self.original {
+            Some(_) => Reading::default(),
+            None => transfer::reading(store, &inner.space, &self.geometry, selection, line),
+        };
         let written = old.as_ref().filter(|old| old.writing.is_some()).map(|old| old.line);
         let turns = self.turns(inner, [Some(line), written]);
         if !inner.take_turns(&turns) {
@@ -251,6 +259,9 @@ impl Section {
     /// Stores what was in a slot, if it was written.
     pub(crate) fn store_old(&self, slot: u32, old: Option<&Old>) -> Result<(), FarError> {
         let Some(writing) = old.and_then(|old| old.writing.as_ref()) else { return Ok(()) };
+        if let Some(old) = old {
+            self.recall(old.line..old.line + 1);
+        }
         // SAFETY: the slot is busy on our behalf.
         let bytes = unsafe { self.lines.bytes(slot) };
         let sent = writing.write(self.host.store(), &self.geometry, bytes)?;
@@ -289,7 +300,7 @@ impl Section {
         flags: u16,
     ) -> Result<u32, FarError> {
         let Landing { line, slot, reading, turns } = landing;
-        let read = self.read_into(slot, reading);
+        let read = self.read_into(slot, line, reading);
         let inner = &mut *self.lock();
         inner.end_turns(&turns);
         inner.transit.remove(&line);
@@ -312,10 +323,13 @@ impl Section {
     }
 
     /// Waits for a line, which is then in its slot.
-    pub(crate) fn read_into(&self, slot: u32, reading: Reading) -> Result<(), FarError> {
+    pub(crate) fn read_into(&self, slot: u32, line: u32, reading: Reading) -> Result<(), FarError> {
         // SAFETY: the slot is busy on our behalf.
         let into = unsafe { self.lines.bytes(slot) };
-        reading.finish(self.host.store(), into)
+        match &self.original {
+            Some(original) => self.read_from(original, line, into),
+            None => reading.finish(self.host.store(), into),
+        }
     }
 
     /// Stores a line that is beside the structure, and leaves its slot empty.

@@ -23,6 +23,10 @@ impl Section {
             return Ok(());
         }
         self.forget(freed)?;
+        let end = freed.start + freed.len;
+        self.recall(
+            (freed.start >> self.geometry.shift) as u32..(end >> self.geometry.shift) as u32,
+        );
         let pages = self.lock().space.pages(freed.start, freed.len);
         for (first, count) in pages {
             self.host.store().discard(first, count)?;
@@ -41,6 +45,7 @@ impl Section {
             let moving = {
                 let inner = &mut *self.lock();
                 let moving = inner.transit.keys().copied().find(|line| (first..end).contains(line));
+                let moving = moving.or_else(|| inner.lent.read_in(&(first..end)));
                 if moving.is_none() && self.seen() != seen {
                     // What could not be stored is here again.
                     continue;
@@ -94,6 +99,7 @@ impl Section {
             let inner = &mut *self.lock();
             let turns = self.turns(inner, [Some(line), None]);
             if !matches!(inner.transit.get(&line), Some(Transit::Flight { .. }))
+                || inner.lent.is_read(line)
                 || !inner.take_turns(&turns)
             {
                 return Ok(false);
@@ -114,7 +120,8 @@ impl Section {
     /// # Errors
     /// If the far store fails.
     pub fn before_fork(&self) -> Result<(), SectionError> {
-        self.land_all()
+        self.land_all()?;
+        self.all_copies().iter().try_for_each(|copy| copy.land_all())
     }
 
     /// Ends the section and all that was allocated in it. Nobody uses it any more.

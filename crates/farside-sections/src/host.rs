@@ -41,6 +41,46 @@ pub trait Host: Send + Sync {
     fn wake(&self, word: &AtomicU32);
 }
 
+/// The same process, for what has to be had whatever the limit says: what is borrowed is not counted.
+#[derive(Copy, Clone)]
+pub struct Uncounted(pub PagerHost);
+
+impl Host for Uncounted {
+    fn store(&self) -> &dyn FarStore {
+        self.0.store()
+    }
+
+    fn counters(&self) -> &Counters {
+        self.0.counters()
+    }
+
+    fn lend(&self, _pages: u64) -> Result<(), NotLent> {
+        Ok(())
+    }
+
+    fn take_back(&self, _pages: u64) {}
+
+    fn take_numbers(&self, count: u64) -> Option<u64> {
+        self.0.take_numbers(count)
+    }
+
+    fn give_numbers(&self, first: u64, count: u64) {
+        self.0.give_numbers(first, count);
+    }
+
+    fn note_footprint(&self, pages: i64) {
+        self.0.note_footprint(pages);
+    }
+
+    fn wait(&self, word: &AtomicU32, seen: u32) {
+        self.0.wait(word, seen);
+    }
+
+    fn wake(&self, word: &AtomicU32) {
+        self.0.wake(word);
+    }
+}
+
 /// Longest wait, in nanoseconds, until a thread looks again.
 const LOOK_AGAIN_NS: u64 = 1_000_000;
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use crate::copies::Lent;
 use crate::select::Selection;
 use crate::shape::Geometry;
 use crate::space::Space;
@@ -45,6 +46,7 @@ pub(crate) struct Inner {
     /// Pages that somebody reads or writes on behalf of a line that is shorter.
     pub turns: FxHashSet<u64>,
     pub selection: Option<Selection>,
+    pub lent: Lent,
     /// Whether the section has the memory of its structure; always, unless it shares it with others.
     pub holds: bool,
 }
@@ -107,6 +109,7 @@ impl Inner {
             refused: false,
             turns: FxHashSet::default(),
             selection: None,
+            lent: Lent::default(),
             holds,
         }
     }

@@ -7,6 +7,7 @@
 
 mod ahead;
 mod bring;
+mod copies;
 mod flush;
 mod give_up;
 mod group;
@@ -25,7 +26,7 @@ mod space;
 mod transfer;
 mod view;
 
-pub use host::{Host, PagerHost};
+pub use host::{Host, PagerHost, Uncounted};
 pub use offload::{Experience, Side};
 pub use pointer::{ID_SHIFT, MOST_SECTIONS, RemotePtr};
 pub use registry::{AddError, Registry};

@@ -86,6 +86,54 @@ impl Registry {
         unsafe { self.sections[usize::from(id)].load(Acquire).as_ref() }
     }
 
+    /// Opens a copy of a section for a thread, which it is known by. What that thread had before is closed: another one may
+    /// have been known so, and ended without a word.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_copy(
+        &self,
+        id: u8,
+        thread: usize,
+        host: Box<dyn Host>,
+        shape: Shape,
+    ) -> Result<Arc<Section>, AddError> {
+        let original = self.sections[usize::from(id)].load(Acquire);
+        if original.is_null() {
+            return Err(AddError::Unknown(id));
+        }
+        // SAFETY: `add` made it from an `Arc`, of which this is no share; nobody closes a section that threads come to.
+        let original = unsafe { ManuallyDrop::new(Arc::from_raw(original)) };
+        let copy = Section::open_copy(host, shape, &original)?;
+        if let Some(before) = original.set_copy(thread, Some(Arc::clone(&copy))) {
+            // Nothing of it was written.
+            let _ = before.close();
+        }
+        Ok(copy)
+    }
+
+    /// Closes the copy of a thread, if it has one.
+    ///
+    /// # Errors
+    /// If the far store fails.
+    pub fn remove_copy(&self, id: u8, thread: usize) -> Result<(), SectionError> {
+        let copy = self.get(id).and_then(|section| section.set_copy(thread, None));
+        copy.map_or(Ok(()), Section::close)
+    }
+
+    /// The section of a number as a thread has it: its copy, if it has one.
+    ///
+    /// # Safety
+    /// It is the calling thread that is known by `thread`, which is not asked for unless there are copies.
+    pub unsafe fn get_for(&self, id: u8, thread: impl FnOnce() -> usize) -> Option<&Section> {
+        let section = self.get(id)?;
+        if !section.is_copied() {
+            return Some(section);
+        }
+        // SAFETY: what the caller says; copies come and go by the two functions above only, for the thread that calls.
+        Some(unsafe { section.copy_of(thread()) }.unwrap_or(section))
+    }
+
     /// All sections.
     pub fn all(&self) -> impl Iterator<Item = &Section> {
         (0..=u8::MAX).filter_map(|id| self.get(id))

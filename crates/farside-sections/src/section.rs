@@ -1,14 +1,15 @@
 //! A section: what its operations share.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
-use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use farside_far::FarError;
 use farside_os::OsError;
 use farside_os::memory::PAGE;
 use farside_pager::NotLent;
 use farside_pager::counters::Counters;
+use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use crate::group::{Group, Need};
@@ -93,6 +94,11 @@ pub struct Section {
     pub(crate) group: OnceLock<Arc<Group>>,
     /// A slot that was pinned when another section of the group wanted the memory.
     pub(crate) blocker: AtomicU32,
+    /// What it is a copy of.
+    pub(crate) original: Option<Arc<Self>>,
+    /// Its copies, by thread, and whether there ever was one.
+    pub(crate) copies: RwLock<FxHashMap<usize, Arc<Self>>>,
+    pub(crate) is_copied: AtomicBool,
     inner: Mutex<Inner>,
     /// Grows whenever something has changed for which others may wait.
     changes: AtomicU32,
@@ -106,9 +112,18 @@ impl Section {
     /// # Errors
     /// If it makes no sense, or there is no local memory for it.
     pub fn open(host: Box<dyn Host>, options: Options) -> Result<Arc<Self>, OpenError> {
+        Self::open_as(host, options, None)
+    }
+
+    /// The same, or a copy.
+    pub(crate) fn open_as(
+        host: Box<dyn Host>,
+        options: Options,
+        original: Option<Arc<Self>>,
+    ) -> Result<Arc<Self>, OpenError> {
         let geometry = options.shape.geometry()?;
         let pages = pages_of(&geometry);
-        Self::build(host, options.id, geometry, pages, None)
+        Self::build(host, options.id, geometry, pages, None, original)
     }
 
     /// Makes an empty section that shares the local memory of another one, and of all that share that already: together
@@ -127,7 +142,8 @@ impl Section {
         let group = Group::of(with);
         let turn = group.turn(&*with.host);
         let pages = turn.more_with(Need::of(&geometry));
-        let section = Self::build(host, options.id, geometry, pages, Some(Arc::clone(&group)))?;
+        let section =
+            Self::build(host, options.id, geometry, pages, Some(Arc::clone(&group)), None)?;
         turn.enter(&section);
         Ok(section)
     }
@@ -139,6 +155,7 @@ impl Section {
         geometry: Geometry,
         pages: u64,
         group: Option<Arc<Group>>,
+        original: Option<Arc<Self>>,
     ) -> Result<Arc<Self>, OpenError> {
         host.lend(pages)?;
         let (lines, index) = Self::reserve(&geometry).inspect_err(|_| host.take_back(pages))?;
@@ -152,6 +169,9 @@ impl Section {
             inner: Mutex::new(Inner::new(&geometry, group.is_none())),
             group: group.map_or_else(OnceLock::new, OnceLock::from),
             blocker: AtomicU32::new(0),
+            original,
+            copies: RwLock::default(),
+            is_copied: AtomicBool::new(false),
             changes: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
             peak: AtomicU64::new(0),
@@ -262,7 +282,7 @@ impl Section {
 
     /// The line that a pointer leads to.
     pub(crate) fn line_of(&self, ptr: RemotePtr) -> Result<u32, SectionError> {
-        let (offset, len) = (ptr.offset(), self.lock().space.len());
+        let (offset, len) = (ptr.offset(), self.len());
         if offset >= len || ptr.id() != self.id {
             return Err(SectionError::Beyond { id: self.id, offset, len });
         }
@@ -306,7 +326,8 @@ impl Section {
     /// The pages that are read or written as a whole for a line, if lines have to take turns.
     pub(crate) fn turns(&self, inner: &Inner, lines: [Option<u32>; 2]) -> Turns {
         let mut turns = Turns::new();
-        if transfer::takes_turns(self.host.store(), &self.geometry) {
+        // A copy's are its section's.
+        if self.original.is_none() && transfer::takes_turns(self.host.store(), &self.geometry) {
             for line in lines.into_iter().flatten() {
                 let page = inner.space.far(self.offset(line)) / PAGE as u64;
                 if !turns.contains(&page) {

@@ -7,6 +7,7 @@
 
 mod program;
 mod random;
+mod reader;
 mod scheduler;
 mod store;
 mod world;

@@ -129,6 +129,7 @@ impl Program {
             // SAFETY: a word of a pinned line; threads take turns.
             unsafe { (address as *mut u64).write(value) };
             self.member().words.borrow_mut()[word] = value;
+            self.member().history.borrow_mut()[word].push(value);
         }
         self.world.host.scheduler.pause();
         self.check(word, address);

@@ -12,6 +12,7 @@ use farside_sections::{Host, Options, RemotePtr, Section, Shape, Structure};
 
 use crate::program::Program;
 use crate::random::Random;
+use crate::reader::Reader;
 use crate::scheduler::Scheduler;
 use crate::store::{Moves, SimStore};
 
@@ -104,6 +105,8 @@ pub struct Member {
     pub base: RemotePtr,
     /// What the words of the block hold.
     pub words: RefCell<Vec<u64>>,
+    /// And all that they held, in order.
+    pub history: RefCell<Vec<Vec<u64>>>,
 }
 
 impl World {
@@ -117,6 +120,14 @@ impl World {
         )
         .ok()
     }
+
+    /// Opens a copy of the first section, unless there is too little.
+    fn copy(&self, random: &mut Random) -> Option<Arc<Section>> {
+        let original = &self.members[0].section;
+        let (line, of) = (original.line_len() as u64, shape(random));
+        let shape = Shape { line, capacity: of.capacity / of.line * line, ..of };
+        Section::open_copy(Box::new(Lender(Arc::clone(&self.host))), shape, original).ok()
+    }
 }
 
 /// Runs a seed; returns what was counted, or shows the last events.
@@ -125,11 +136,19 @@ pub fn run(seed: u64, shown: usize) -> Option<Snapshot> {
     let freeze = random.pick(&[0, 10, 50]);
     let scheduler = Arc::new(Scheduler::new(Random::new(random.next()), freeze));
     let world = Rc::new(build(&scheduler, &mut random));
-    let bodies = (0..world.threads).map(|thread| {
+    let mut bodies: Vec<Box<dyn FnOnce()>> = Vec::new();
+    for thread in 0..world.threads {
         let program = Program::new(Rc::clone(&world), thread, Random::new(random.next()));
-        Box::new(move || program.run()) as Box<dyn FnOnce()>
-    });
-    let sound = scheduler.run(bodies.collect());
+        bodies.push(Box::new(move || program.run()));
+    }
+    // Besides those, threads that only read. They have numbers of their own, so that a seed makes of the rest what it did.
+    let mut random = Random::new(!seed);
+    for _ in 0..random.pick(&[0, 0, 1, 2, 3]) {
+        let Some(copy) = world.copy(&mut random) else { continue };
+        let reader = Reader::new(Rc::clone(&world), Random::new(random.next()), copy);
+        bodies.push(Box::new(move || reader.run()));
+    }
+    let sound = scheduler.run(bodies);
     if !sound {
         scheduler.print_events(shown);
         return None;
@@ -184,7 +203,9 @@ impl Member {
     fn new(section: Arc<Section>, random: &mut Random) -> Self {
         let (lines, line) = (random.between(1, 24), section.line_len() as u64);
         let base = section.allocate(lines * line, 64).expect("there is far memory");
-        Self { section, base, words: RefCell::new(vec![0; (lines * line / 8) as usize]) }
+        let words = (lines * line / 8) as usize;
+        let history = RefCell::new(vec![vec![0]; words]);
+        Self { section, base, words: RefCell::new(vec![0; words]), history }
     }
 
     /// What is stored is what was written.
