@@ -12,7 +12,7 @@ use farside_pager::service::Service;
 use farside_pager::stop::{stop, stop_because};
 use farside_sections::{
     AddError, Field, OpenError, PagerHost, Registry, RemotePtr, Section, SectionError, Shape,
-    Structure, View,
+    Structure, Uncounted, View,
 };
 
 use crate::{far, hint, sys, thread};
@@ -54,6 +54,14 @@ unsafe fn shares_with(options: *const Options, version: c_int) -> Option<u32> {
     // SAFETY: what the caller says; both may be far memory.
     let with = unsafe { (*options.cast::<SharingOptions>()).with.as_ref() };
     with.map(|view| view.id).filter(|id| *id != 0)
+}
+
+fn structure_of(ways: c_uint) -> Structure {
+    match ways {
+        0 => Structure::Full,
+        1 => Structure::Direct,
+        ways => Structure::Set(ways),
+    }
 }
 
 /// Most fields of a record.
@@ -153,11 +161,7 @@ pub unsafe extern "C" fn farside_section_open_(
     let (options, name, with) =
         unsafe { (*options, Name::copy((*options).name), shares_with(options, version)) };
     let Ok(with) = with.map(u8::try_from).transpose() else { return fail(libc::EINVAL) };
-    let structure = match options.ways {
-        0 => Structure::Full,
-        1 => Structure::Direct,
-        ways => Structure::Set(ways),
-    };
+    let structure = structure_of(options.ways);
     let shape = Shape { structure, line: options.line as u64, capacity: options.capacity as u64 };
     let opened = hint::act(|_| {
         let opened = SECTIONS.add(Box::new(PagerHost(service)), shape, with);
@@ -228,6 +232,66 @@ pub unsafe extern "C" fn farside_section_close_(id: u32) -> c_int {
         result.is_some()
     });
     if closed { 0 } else { fail(libc::EINVAL) }
+}
+
+/// The calling thread, as sections know it.
+fn this_thread() -> usize {
+    // SAFETY: it only looks.
+    unsafe { libc::pthread_self() as usize }
+}
+
+/// For compiled programs: opens a copy of section `id` for the calling thread, which only reads there, and fills in how the
+/// thread sees it. Where there is no room for as much as is asked for, it gets the least that there can be, beyond the limit:
+/// what it reads is nowhere else.
+///
+/// # Safety
+/// Both pointers lead to what they say, of version 2.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn farside_section_copy_(view: *mut View, options: *const Options, id: u32) {
+    let (Some(service), Ok(id)) = (far::service(), u8::try_from(id)) else { return };
+    // SAFETY: the caller's options; they may be far memory, and are read before the pager is entered.
+    let options = unsafe { *options };
+    let structure = structure_of(options.ways);
+    let line = options.line as u64;
+    let shape = Shape { structure, line, capacity: options.capacity as u64 };
+    let least = Shape { capacity: line * u64::from(options.ways.max(1)), ..shape };
+    let host = PagerHost(service);
+    let filled = hint::act(|_| {
+        let thread = this_thread();
+        let copy = SECTIONS
+            .add_copy(id, thread, Box::new(host), shape)
+            .or_else(|_| SECTIONS.add_copy(id, thread, Box::new(Uncounted(host)), least))
+            .unwrap_or_else(|error| {
+                stop_because(&format_args!("a thread has no copy of section {id}: {error}"))
+            });
+        Some(copy.view(false))
+    });
+    match filled {
+        // SAFETY: the caller's view.
+        Some(filled) => unsafe { view.write(filled) },
+        None => stop_because(&"a signal handler uses a section"),
+    }
+}
+
+/// For compiled programs: the calling thread's copy of a section is to be as new as this call.
+#[unsafe(no_mangle)]
+pub extern "C" fn farside_section_renew_(id: u32) {
+    let Ok(id) = u8::try_from(id) else { return };
+    hint::act(|_| {
+        // SAFETY: the thread that it is.
+        if let Some(copy) = unsafe { SECTIONS.get_for(id, this_thread) } {
+            copy.renew().unwrap_or_else(|error| give_up(&error));
+        }
+    });
+}
+
+/// For compiled programs: the calling thread has no copy of a section any more.
+#[unsafe(no_mangle)]
+pub extern "C" fn farside_section_copy_close_(id: u32) {
+    let Ok(id) = u8::try_from(id) else { return };
+    hint::act(|_| {
+        SECTIONS.remove_copy(id, this_thread()).unwrap_or_else(|error| give_up(&error));
+    });
 }
 
 /// Of the C interface: takes far memory in a section; 0 if there is none.
@@ -323,7 +387,8 @@ pub unsafe extern "C" fn farside_section_want_(pointers: *const u64, count: usiz
     wanted[..count].sort_by_key(|ptr| ptr.id());
     hint::act(|_| {
         for some in wanted[..count].chunk_by(|one, next| one.id() == next.id()) {
-            if let Some(section) = SECTIONS.get(some[0].id()) {
+            // SAFETY: the thread that it is.
+            if let Some(section) = unsafe { SECTIONS.get_for(some[0].id(), this_thread) } {
                 section.want(some).unwrap_or_else(|error| give_up(&error));
             }
         }
@@ -369,10 +434,11 @@ pub unsafe extern "C" fn farside_section_select_(
     }
 }
 
-/// The section of a pointer; the program ends if there is none.
+/// The section of a pointer, as the calling thread has it; the program ends if there is none.
 fn section_of(pointer: u64) -> (&'static Section, RemotePtr) {
     let ptr = RemotePtr(pointer);
-    match SECTIONS.get(ptr.id()) {
+    // SAFETY: the thread that it is.
+    match unsafe { SECTIONS.get_for(ptr.id(), this_thread) } {
         Some(section) => (section, ptr),
         None => stop_because(&format_args!(
             "a remote pointer leads to section {}, and there is none of this number",
