@@ -9,6 +9,7 @@
  */
 #include "sections/opening.h"
 #include "sections/own.h"
+#include "sections/copies.h"
 #include "sections/allocation.h"
 #include "sections/offload.h"
 #include "sections/lookups.h"

@@ -196,6 +196,9 @@ private:
     makeSingle(either.elseBlock(), at, carried);
     for (auto [stream, line] : llvm::zip(streams, lines))
       rmem::LetGoOp::create(builder, location, stream.section.getValue(), line);
+    for (const Stream &stream : streams)
+      if (stream.written && tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr()).getCopies())
+        rmem::ChangedOp::create(builder, location, stream.section.getValue());
     Value done = arith::SelectOp::create(builder, location, held, turns, number(1));
     for (auto [stream, pointer, all] : llvm::zip(streams, pointers, untilDone))
       if (all)

@@ -46,11 +46,18 @@ public:
       location = op->getLoc();
       llvm::TypeSwitch<Operation *>(op)
           .Case<remotable::AllocOp, remotable::TryAllocOp, remotable::AllocZeroedOp, remotable::ReallocOp,
-                remotable::ReleaseOp, rmem::LoadOp, rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::BorrowOp, rmem::GiveBackOp, rmem::TurnsOp,
-                rmem::HoldOp, rmem::LetGoOp, rmem::DoneOp, rmem::FetchIfNotInCacheOp, rmem::FollowOp, rmem::FetchOp,
+                remotable::ReleaseOp, rmem::LoadOp, rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::BorrowOp,
+                rmem::GiveBackOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::ChangedOp, rmem::DoneOp,
+                rmem::FetchIfNotInCacheOp, rmem::FollowOp, rmem::FetchOp,
                 rmem::WaitOp, rmem::PaddrOp, rmem::FlushOp, rmem::MissesOp, rmem::TurnsUntilHereOp, rmem::HereOp,
                 rmem::PeekOp, rmem::AheadOp, rmem::SelectOp, rmem::SelectAllOp>(
-              [&](auto each) { lower(each); });
+              [&](auto each) {
+                FlatSymbolRefAttr changed = changedBy(op);
+                Operation *next = op->getNextNode();
+                lower(each);
+                if (changed)
+                  tellCopies(changed, next);
+              });
     }
   }
 
@@ -73,6 +80,27 @@ private:
     location = function.getLoc();
     room = LLVM::AllocaOp::create(rewriter, location, pointer, LLVM::LLVMArrayType::get(rewriter.getI8Type(), size),
                                   number(1), alignment);
+  }
+
+  /// The section with copies that an operation writes to by itself.
+  FlatSymbolRefAttr changedBy(Operation *op) {
+    FlatSymbolRefAttr written;
+    if (auto move = dyn_cast<rmem::MoveOp>(op))
+      written = move.getToSectionAttr();
+    else if (auto back = dyn_cast<rmem::GiveBackOp>(op))
+      written = back.getSize() ? back.getSectionAttr() : FlatSymbolRefAttr();
+    else if (isa<remotable::AllocZeroedOp, remotable::ReallocOp, remotable::ReleaseOp, rmem::StoreOp, rmem::FillOp,
+                 rmem::ChangedOp>(op))
+      written = op->getAttrOfType<FlatSymbolRefAttr>("section");
+    return written && section(written).getCopies() ? written : FlatSymbolRefAttr();
+  }
+
+  /// Comes behind what was written.
+  void tellCopies(FlatSymbolRefAttr section, Operation *next) {
+    rewriter.setInsertionPoint(next);
+    StringRef bare = section.getValue();
+    bare.consume_front(symbolPrefix);
+    call("farside_rt_changed", none, {variable((copiedPrefix + bare).str(), copiedBytes, /*isOfThread=*/false)});
   }
 
   void lower(remotable::AllocOp op) {
@@ -148,6 +176,8 @@ private:
   }
 
   void lower(rmem::LetGoOp op) { replace(op, "farside_rt_let_go", {address(op.getSectionAttr()), op.getAddress()}); }
+
+  void lower(rmem::ChangedOp op) { rewriter.eraseOp(op); }
 
   void lower(rmem::DoneOp op) {
     replace(op, "farside_rt_done",
@@ -269,17 +299,21 @@ private:
   Value address(FlatSymbolRefAttr name) {
     StringRef bare = name.getValue();
     bare.consume_front(symbolPrefix);
-    std::string symbol = (sectionPrefix + bare).str();
+    return variable((sectionPrefix + bare).str(), sectionBytes, section(name).getOwn() || section(name).getCopies());
+  }
+
+  /// A variable that addSupport() defines.
+  Value variable(const std::string &symbol, unsigned bytes, bool isOfThread) {
     if (!module.lookupSymbol<LLVM::GlobalOp>(symbol)) {
       auto builder = OpBuilder::atBlockBegin(module.getBody());
-      auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), sectionBytes);
+      auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
       auto global = LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/false,
                                            LLVM::Linkage::External, symbol, Attribute());
       global.setVisibility_(LLVM::Visibility::Hidden);
-      global.setThreadLocal_(section(name).getOwn());
+      global.setThreadLocal_(isOfThread);
     }
-    Value variable = LLVM::AddressOfOp::create(rewriter, location, pointer, symbol);
-    return section(name).getOwn() ? LLVM::ThreadlocalAddressOp::create(rewriter, location, pointer, variable) : variable;
+    Value place = LLVM::AddressOfOp::create(rewriter, location, pointer, symbol);
+    return isOfThread ? LLVM::ThreadlocalAddressOp::create(rewriter, location, pointer, place) : place;
   }
 
   Value call(const std::string &name, Type result, ValueRange arguments) {

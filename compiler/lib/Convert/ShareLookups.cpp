@@ -1,4 +1,5 @@
 #include "Bytes.h"
+#include "Streams.h"
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
 #include "Farside/Import/Numbers.h"
@@ -132,7 +133,7 @@ private:
     if (auto call = dyn_cast<LLVM::CallOp>(op))
       return call.getCallee() == debugMarker;
     return op->getNumRegions() == 0 && !op->hasTrait<OpTrait::IsTerminator>() &&
-           (isa<LLVM::LoadOp, LLVM::StoreOp>(op) || isMemoryEffectFree(op));
+           !isOrdered(op) && (isa<LLVM::LoadOp, LLVM::StoreOp>(op) || isMemoryEffectFree(op));
   }
 
   bool take(const Access &access) {
@@ -201,6 +202,10 @@ private:
         LLVM::StoreOp::create(builder, op->getLoc(), copies.lookupOrDefault(store.getValue()), at,
                               alignmentOf(store.getAlignment()));
     }
+    // What was looked up by itself has said so already.
+    for (const Group &group : groups)
+      if (!lines.empty() && group.written && tables.lookup<rmem::CacheSectionOp>(group.section.getAttr()).getCopies())
+        rmem::ChangedOp::create(builder, group.location, group.section.getValue());
     SmallVector<Value> made;
     for (Value result : results)
       made.push_back(copies.lookup(result));

@@ -18,6 +18,18 @@ constexpr size_t mostStreams = 8;
 /// So many operations a body with loops may have: it is there twice then, and what is in it may be already.
 constexpr unsigned mostWithLoops = 128;
 
+} // namespace
+
+bool isOrdered(Operation *op) {
+  if (auto load = dyn_cast<LLVM::LoadOp>(op))
+    return load.getVolatile_() || load.getOrdering() != LLVM::AtomicOrdering::not_atomic;
+  if (auto store = dyn_cast<LLVM::StoreOp>(op))
+    return store.getVolatile_() || store.getOrdering() != LLVM::AtomicOrdering::not_atomic;
+  return false;
+}
+
+namespace {
+
 /// Whether the body does nothing that lines cannot be held over: calls may free, and loops in it that hold lines themselves
 /// are what takes the time.
 bool isHarmless(scf::ForOp loop, const SymbolTable &tables) {
@@ -30,7 +42,7 @@ bool isHarmless(scf::ForOp loop, const SymbolTable &tables) {
       return WalkResult::advance();
     bool isKnown = isa<rmem::LoadOp, rmem::StoreOp, rmem::FollowOp, LLVM::LoadOp, LLVM::StoreOp, scf::ForOp,
                        scf::WhileOp, scf::IfOp, scf::IndexSwitchOp, scf::YieldOp, scf::ConditionOp>(op);
-    return isKnown || isMemoryEffectFree(op) ? WalkResult::advance() : WalkResult::interrupt();
+    return !isOrdered(op) && (isKnown || isMemoryEffectFree(op)) ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted() && !(hasLoops && count > mostWithLoops);
 }

@@ -33,6 +33,9 @@ struct Stream {
 /// of them than can be held at once.
 llvm::SmallVector<Stream> streamsOf(mlir::scf::ForOp loop, const mlir::SymbolTable &tables, const mlir::DataLayout &layout);
 
+/// Whether an access of plain memory may be one by which threads learn of one another.
+bool isOrdered(mlir::Operation *op);
+
 } // namespace farside
 
 #endif

@@ -56,6 +56,8 @@ json::Object describe(const Plan::Site &site, const SectionSpec &section, bool s
     object["threads"] = true;
   if (section.own)
     object["own"] = true;
+  if (section.copies)
+    object["copies"] = true;
   if (!section.with.empty())
     object["with"] = section.with;
   if (!site.stays.empty())

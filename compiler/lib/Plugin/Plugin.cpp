@@ -52,7 +52,7 @@ farside::SectionFile readSections() {
   // A program that is profiled has one section of each name, which is what lookups are counted by.
   if (!profile.empty())
     for (farside::SectionSpec &section : file.sections)
-      section.own = false;
+      section.own = section.copies = false;
   return file;
 }
 
@@ -252,7 +252,7 @@ public:
         remark(each);
       if (sectionFile().threads < 0)
         for (auto [section, function] : trip.plan.shared)
-          if (!sectionFile().sections[section].own)
+          if (const auto &spec = sectionFile().sections[section]; !spec.own && !spec.copies)
             errs() << nameOf(module) << ": remark: several threads may use the section '"
                    << sectionFile().sections[section].name << "', which makes each access dearer: '"
                    << farside::nameForOthers(*function) << "' may be called from elsewhere [-Rfarside]\n";

@@ -12,6 +12,7 @@
 #include "Farside/Import/Listening.h"
 #include "Farside/Import/Suits.h"
 #include "Farside/Offload/Dispatch.h"
+#include "Farside/Remote/Points.h"
 #include "Farside/Remote/Scopes.h"
 #include "Farside/Remote/Support.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -138,8 +139,9 @@ void Trip::chooseOffloaded() {
 /// What each thread has of its own has no place that is known where the program is linked.
 void Trip::refuseOwn(Candidate &candidate) const {
   for (unsigned section : candidate.sections)
-    if (const SectionSpec &spec = conversion->file.sections[section]; spec.own && candidate.why.empty())
-      candidate.why = "it reads what is in the section '" + spec.name + "', of which each thread has its own";
+    if (const SectionSpec &spec = conversion->file.sections[section]; (spec.own || spec.copies) && candidate.why.empty())
+      candidate.why = "it reads what is in the section '" + spec.name + "', of which each thread has " +
+                      (spec.own ? "its own" : "a copy");
 }
 
 /// Code of functions that run where their data is, made of what they are before accesses are converted; empty if there is
@@ -204,7 +206,7 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
     if (!section.with.empty())
       with = builder.getAttr<mlir::FlatSymbolRefAttr>(symbolPrefix.str() + section.with);
     rmem::CacheSectionOp::create(builder, program.getLoc(), symbol(section), capacityOf(section), section.line,
-                                 section.ways, section.ahead, with, section.own);
+                                 section.ways, section.ahead, with, section.own, section.copies);
   }
   auto mark = [&](mlir::Operation *op, StringRef attribute, std::optional<unsigned> section) {
     if (section)
@@ -246,7 +248,7 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
 /// Whether several threads may use a section, or one that it shares memory with: whoever misses there has its lines leave.
 bool Trip::isShared(unsigned section) const {
   const SectionFile &file = conversion->file;
-  if (file.sections[section].own)
+  if (file.sections[section].own || file.sections[section].copies)
     return false;
   if (file.threads >= 0)
     return file.threads;
@@ -282,6 +284,7 @@ bool Trip::attempt() {
     blame(trouble, nullptr, "it cannot be converted");
     return false;
   }
+  markPoints(*copy.module, copy.originals, [&](const Function &function) { return versions.copiesOf(function); });
   auto program = importModule(std::move(copy.module), context, trouble);
   if (!program) {
     blame(trouble, functionOf(copy.numbers, trouble.number), "MLIR cannot import it");

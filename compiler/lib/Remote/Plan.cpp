@@ -74,12 +74,12 @@ bool handlesSignals(const Module &module) {
 /// Makes a plan, site by site and access by access.
 class Planning {
 public:
-  Planning(Module &module, const SectionFile &file, Plan &plan,
+  Planning(Module &module, const SectionFile &file, Plan &plan, bool isWhole,
            function_ref<std::optional<std::string>(const Function &)> whyNot)
-      : module(module), file(file), plan(plan), whyNot(whyNot), reach(module, calls(plan)) {}
+      : module(module), file(file), plan(plan), isWhole(isWhole), whyNot(whyNot), reach(module, calls(plan)) {}
 
   /// Looks where only some fields of records are used, when all else is planned.
-  void selectFields(bool isWhole) { planFields(module, file, reach, isWhole, whyNot, plan); }
+  void selectFields() { planFields(module, file, reach, isWhole, whyNot, plan); }
 
   void run() {
     for (auto [number, site] : enumerate(plan.sites))
@@ -87,6 +87,7 @@ public:
         stay(site, escape.how, escape.where);
     keepCommon();
     findEntries();
+    keepWritten();
     forEachPointer([&](const Instruction &instruction, const Value *pointer, bool) { check(instruction, pointer); });
     forEachPointer([&](const Instruction &, const Value *pointer, bool) { checkSections(pointer); });
     for (auto [number, site] : enumerate(plan.sites))
@@ -110,7 +111,7 @@ public:
         note(access, site);
     });
     for (const Function &function : module)
-      if (plan.functions.contains(&function) && elsewhere.contains(&function))
+      if (plan.functions.contains(&function) && plan.elsewhere.contains(&function))
         noteShared(function);
   }
 
@@ -146,6 +147,54 @@ private:
         site.because = declarationOf(*variable);
       }
     }
+  }
+
+  /// Whether a section has copies, in all threads but the main one. If it is not asked for sections, none has.
+  bool hasCopies(unsigned section) const { return section < file.sections.size() && file.sections[section].copies; }
+
+  /// Why no section of the program has copies; empty if it may.
+  std::string whyNoCopies() const {
+    if (const Function *switching = Reach::switchingStacks(module))
+      return ("the program calls '" + switching->getName() +
+              "', so that one thread may go on with what another one has begun").str();
+    const Function *main = module.getFunction("main");
+    if (!isWhole || !main || main->isDeclaration())
+      return "sections have copies only in programs that are converted when they are linked";
+    return "";
+  }
+
+  /// Of what is to have copies, what other threads may write to stays.
+  void keepWritten() {
+    if (none_of(plan.sites, [&](const Plan::Site &site) { return hasCopies(site.section); }))
+      return;
+    std::string none = whyNoCopies();
+    auto keep = [&](unsigned number, const Instruction &instruction, StringRef what) {
+      Plan::Site &site = plan.sites[number];
+      const Function &function = *instruction.getFunction();
+      if (hasCopies(site.section) && plan.elsewhere.contains(&function))
+        stay(site, ("it " + what + " in '" + function.getName() + "', which other threads may run").str(), &instruction);
+    };
+    for (auto [number, site] : enumerate(plan.sites)) {
+      if (hasCopies(site.section) && !none.empty())
+        stay(site, none, nullptr);
+      keep(number, *site.call, "is allocated");
+    }
+    forEachPointer([&](const Instruction &instruction, const Value *pointer, bool isFrom) {
+      if (changes(instruction, isFrom))
+        for (unsigned site : reach.pointedTo(pointer))
+          keep(site, instruction, "may be written or freed");
+    });
+  }
+
+  /// Whether an instruction may change what one of its pointers leads to.
+  static bool changes(const Instruction &instruction, bool isFrom) {
+    if (isa<LoadInst>(instruction))
+      return false;
+    if (isa<AnyMemIntrinsic>(instruction))
+      return !isFrom;
+    auto *call = dyn_cast<CallBase>(&instruction);
+    auto library = call && heapCallOf(*call) == HeapCall::no ? libraryCallOf(*call) : std::nullopt;
+    return !library || library->borrows[isFrom].isWritten;
   }
 
   static SmallVector<const CallBase *> calls(const Plan &plan) {
@@ -222,7 +271,7 @@ private:
       if (isTaken)
         taken.push_back(&function);
     }
-    elsewhere = reachedFrom(all);
+    plan.elsewhere = reachedFrom(all);
     if (handlesSignals(module))
       handlers = reachedFrom(taken);
   }
@@ -260,9 +309,11 @@ private:
   Module &module;
   const SectionFile &file;
   Plan &plan;
+  /// Whether nothing that is compiled elsewhere uses these sections.
+  bool isWhole;
   function_ref<std::optional<std::string>(const Function &)> whyNot;
   Reach reach;
-  SmallPtrSet<const Function *, 16> elsewhere, handlers;
+  SmallPtrSet<const Function *, 16> handlers;
   /// Those that only calls that are seen may call by their addresses.
   DenseMap<const void *, SmallVector<const Function *>> pointed;
 };
@@ -308,6 +359,7 @@ void Plan::giveUp(const std::string &why) {
   accesses.clear();
   functions.clear();
   shared.clear();
+  elsewhere.clear();
   scopes.clear();
   undivided.clear();
 }
@@ -321,10 +373,10 @@ void planSites(Module &module, const SectionFile &file, Plan &plan, std::optiona
     return plan.giveUp("sections are for 64-bit machines");
   if (plan.sites.empty())
     return;
-  Planning planning(module, file, plan, whyNot);
+  Planning planning(module, file, plan, isWhole.value_or(false), whyNot);
   planning.run();
   if (isWhole)
-    planning.selectFields(*isWhole);
+    planning.selectFields();
 }
 
 std::string allocatedIn(const CallBase &call, const std::string &why) {

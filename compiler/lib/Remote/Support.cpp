@@ -1,6 +1,7 @@
 #include "Farside/Remote/Support.h"
 
 #include "Farside/Convert/Passes.h"
+#include "Farside/Remote/Points.h"
 #include "Farside/Remote/Versions.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -21,6 +22,8 @@ constexpr StringLiteral plainSection = "farside_rt_plain";
 constexpr StringLiteral openSection = "farside_rt_open";
 constexpr StringLiteral announceSection = "farside_rt_announce";
 constexpr StringLiteral openOwn = "farside_rt_own_open", beginOwn = "farside_rt_own_begin", endOwn = "farside_rt_own_end";
+constexpr StringLiteral openCopy = "farside_rt_copy_open", shareSection = "farside_rt_share";
+constexpr StringLiteral renewCopy = "farside_rt_renew";
 
 constexpr StringLiteral supportPrefix = "farside_rt_";
 
@@ -61,7 +64,29 @@ struct Opening {
   Constant *options, *capacities;
   const SectionSpec *file;
   unsigned number;
+  /// Of one with copies what all threads know of it, and what each knows of its own.
+  GlobalVariable *copied = nullptr, *copy = nullptr;
+
+  bool isOfThread() const { return file->own || file->copies; }
 };
+
+/// Zeros that other parts of the program may have, too.
+GlobalVariable *zeros(Module &module, const Twine &name, unsigned bytes, GlobalValue::ThreadLocalMode mode) {
+  Type *type = ArrayType::get(Type::getInt8Ty(module.getContext()), bytes);
+  GlobalVariable *declared = module.getNamedGlobal(name.str());
+  auto *defined = new GlobalVariable(module, type, false, GlobalValue::LinkOnceODRLinkage, ConstantAggregateZero::get(type),
+                                     "", nullptr, mode);
+  if (declared) {
+    defined->takeName(declared);
+    declared->replaceAllUsesWith(defined);
+    declared->eraseFromParent();
+  } else {
+    defined->setName(name);
+  }
+  defined->setVisibility(GlobalValue::HiddenVisibility);
+  defined->setAlignment(Align(64));
+  return defined;
+}
 
 /// Other units of the program may have the same section.
 Opening define(Module &module, GlobalVariable &declared, Constant *plain, const SectionSpec &section, unsigned number,
@@ -73,7 +98,12 @@ Opening define(Module &module, GlobalVariable &declared, Constant *plain, const 
   defined->setAlignment(Align(64));
   declared.replaceAllUsesWith(defined);
   declared.eraseFromParent();
-  return {defined, optionsOf(module, section, shared), capacitiesOf(module, section), &section, number};
+  Opening opening{defined, optionsOf(module, section, shared), capacitiesOf(module, section), &section, number};
+  if (section.copies) {
+    opening.copied = zeros(module, copiedPrefix + section.name, copiedBytes, GlobalValue::NotThreadLocal);
+    opening.copy = zeros(module, copyPrefix + section.name, copyBytes, GlobalValue::GeneralDynamicTLSModel);
+  }
+  return opening;
 }
 
 /// In the order in which they are opened: whose memory others share, then those, then the next one.
@@ -88,7 +118,14 @@ void order(MutableArrayRef<Opening> all, const SectionFile &file) {
   llvm::sort(all, [&](const Opening &one, const Opening &other) { return place(one) < place(other); });
 }
 
-/// Announces all sections, and opens those that all threads have in common.
+/// The place of a section as the calling thread has it.
+Value *placeOf(IRBuilder<> &builder, const Opening &opening) {
+  if (!opening.isOfThread())
+    return opening.section;
+  return builder.CreateThreadLocalAddress(opening.section);
+}
+
+/// Announces all sections, and opens those that all threads have in common, and those of which others have copies.
 void open(Module &module, ArrayRef<Opening> all, uint64_t paged, Function *opening) {
   IRBuilder<> builder(opening->getEntryBlock().getTerminator());
   Type *pointer = builder.getPtrTy(), *number = builder.getInt64Ty();
@@ -102,9 +139,13 @@ void open(Module &module, ArrayRef<Opening> all, uint64_t paged, Function *openi
     if (each.file->own)
       continue;
     Value *isRemote = builder.CreateCall(module.getOrInsertFunction(openSection, type),
-                                         {each.section, each.options, each.capacities,
+                                         {placeOf(builder, each), each.options, each.capacities,
                                           builder.getInt64(each.file->capacities.size()),
                                           builder.getInt64(each.file->holds), builder.getInt64(paged)});
+    if (each.copied)
+      builder.CreateCall(
+          module.getOrInsertFunction(shareSection, FunctionType::get(builder.getVoidTy(), {pointer, pointer}, false)),
+          {placeOf(builder, each), each.copied});
     remote = builder.CreateOr(remote, builder.CreateSelect(builder.CreateICmpNE(isRemote, builder.getInt8(0)),
                                                            builder.getInt64(bitOf(each.number)), builder.getInt64(0)));
   }
@@ -112,51 +153,89 @@ void open(Module &module, ArrayRef<Opening> all, uint64_t paged, Function *openi
     builder.CreateStore(remote, flags);
 }
 
-/// Fills in what opens a thread's own sections, and has them closed when it ends.
-void openOwnSections(Module &module, ArrayRef<Opening> all, Function *opening) {
-  Function *settling = module.getFunction(settle);
-  if (!settling)
-    return;
-  settling->setLinkage(GlobalValue::InternalLinkage);
-  for (auto kind : {Attribute::NoInline, Attribute::Cold, Attribute::NoUnwind})
-    settling->addFnAttr(kind);
-  LLVMContext &context = module.getContext();
-  IRBuilder<> builder(BasicBlock::Create(context, "", settling));
+/// Opens one of a thread's own sections, or its copy of one.
+void openOfThread(Module &module, IRBuilder<> &builder, const Opening &each) {
   Type *pointer = builder.getPtrTy(), *number = builder.getInt64Ty(), *byte = builder.getInt8Ty();
+  auto placeOfVariable = [&](StringRef name) { return builder.CreateThreadLocalAddress(module.getNamedGlobal(name)); };
+  Value *bit = builder.getInt64(bitOf(each.number));
+  SmallVector<Value *> arguments{placeOf(builder, each), each.options, each.capacities,
+                                 builder.getInt64(each.file->capacities.size())};
+  if (each.copied) {
+    arguments.append({each.copied, builder.CreateThreadLocalAddress(each.copy), placeOfVariable(areSettled), bit});
+    SmallVector<Type *> types{pointer, pointer, pointer, number, pointer, pointer, pointer, number};
+    auto *type = FunctionType::get(builder.getVoidTy(), types, false);
+    builder.CreateCall(module.getOrInsertFunction(openCopy, type), arguments);
+    return;
+  }
   auto *type = FunctionType::get(byte, {pointer, pointer, pointer, number}, false);
-  auto add = [&](StringRef variable, Value *bits) {
-    Value *place = builder.CreateThreadLocalAddress(module.getNamedGlobal(variable));
-    builder.CreateStore(builder.CreateOr(builder.CreateLoad(number, place), bits), place);
-  };
+  Value *isRemote = builder.CreateCall(module.getOrInsertFunction(openOwn, type), arguments);
+  if (!module.getNamedGlobal(areOwnRemote))
+    return;
+  Value *bits = builder.CreateSelect(builder.CreateICmpNE(isRemote, builder.getInt8(0)), bit, builder.getInt64(0));
+  Value *place = placeOfVariable(areOwnRemote);
+  builder.CreateStore(builder.CreateOr(builder.CreateLoad(number, place), bits), place);
+}
+
+/// Fills in a function that does something for those sections whose bits it is passed.
+void fillIn(Function &function, ArrayRef<Opening> all, function_ref<bool(const Opening &)> isMeant,
+          function_ref<void(IRBuilder<> &, const Opening &)> what, function_ref<void(IRBuilder<> &)> atEnd) {
+  function.setLinkage(GlobalValue::InternalLinkage);
+  function.addFnAttr(Attribute::NoUnwind);
+  LLVMContext &context = function.getContext();
+  IRBuilder<> builder(BasicBlock::Create(context, "", &function));
   for (const Opening &each : all) {
-    if (!each.file->own)
+    if (!isMeant(each))
       continue;
-    auto *wanted = BasicBlock::Create(context, "", settling), *next = BasicBlock::Create(context, "", settling);
-    uint64_t bit = bitOf(each.number);
-    Value *isWanted = builder.CreateICmpNE(builder.CreateAnd(settling->getArg(0), bit), builder.getInt64(0));
-    builder.CreateCondBr(isWanted, wanted, next);
+    auto *wanted = BasicBlock::Create(context, "", &function), *next = BasicBlock::Create(context, "", &function);
+    Value *bits = builder.CreateAnd(function.getArg(0), bitOf(each.number));
+    builder.CreateCondBr(builder.CreateICmpNE(bits, builder.getInt64(0)), wanted, next);
     builder.SetInsertPoint(wanted);
-    Value *isRemote = builder.CreateCall(module.getOrInsertFunction(openOwn, type),
-                                         {builder.CreateThreadLocalAddress(each.section), each.options, each.capacities,
-                                          builder.getInt64(each.file->capacities.size())});
-    if (module.getNamedGlobal(areOwnRemote))
-      add(areOwnRemote, builder.CreateSelect(builder.CreateICmpNE(isRemote, builder.getInt8(0)), builder.getInt64(bit),
-                                             builder.getInt64(0)));
+    what(builder, each);
     builder.CreateBr(next);
     builder.SetInsertPoint(next);
   }
-  add(areSettled, settling->getArg(0));
+  atEnd(builder);
   builder.CreateRetVoid();
-  builder.SetInsertPoint(opening->getEntryBlock().getTerminator());
+}
+
+/// Fills in what opens a thread's own sections and copies, and has them closed when it ends.
+void openSectionsOfThreads(Module &module, ArrayRef<Opening> all, Function *opening) {
+  Function *settling = module.getFunction(settle);
+  if (!settling)
+    return;
+  for (auto kind : {Attribute::NoInline, Attribute::Cold})
+    settling->addFnAttr(kind);
+  auto open = [&](IRBuilder<> &builder, const Opening &each) { openOfThread(module, builder, each); };
+  fillIn(*settling, all, [](const Opening &each) { return each.isOfThread(); }, open, [&](IRBuilder<> &builder) {
+    Value *place = builder.CreateThreadLocalAddress(module.getNamedGlobal(areSettled));
+    Value *known = builder.CreateLoad(builder.getInt64Ty(), place);
+    builder.CreateStore(builder.CreateOr(known, settling->getArg(0)), place);
+  });
+  IRBuilder<> builder(opening->getEntryBlock().getTerminator());
   auto *plain = FunctionType::get(builder.getVoidTy(), false);
   builder.CreateCall(module.getOrInsertFunction(beginOwn, plain));
   appendToGlobalDtors(module, cast<Function>(module.getOrInsertFunction(endOwn, plain).getCallee()), openingPriority);
 }
 
+/// Fills in what makes a thread's copies as new as they have to be.
+void renewCopiesOfThreads(Module &module, ArrayRef<Opening> all) {
+  Function *renewing = module.getFunction(renewCopies);
+  if (!renewing)
+    return;
+  renewing->addFnAttr(Attribute::AlwaysInline);
+  auto renew = [&](IRBuilder<> &builder, const Opening &each) {
+    Type *pointer = builder.getPtrTy();
+    auto *type = FunctionType::get(builder.getVoidTy(), {pointer, pointer, pointer}, false);
+    builder.CreateCall(module.getOrInsertFunction(renewCopy, type),
+                       {placeOf(builder, each), each.copied, builder.CreateThreadLocalAddress(each.copy)});
+  };
+  fillIn(*renewing, all, [](const Opening &each) { return each.copied != nullptr; }, renew, [](IRBuilder<> &) {});
+}
+
 /// What opens sections, or closes them.
 bool opens(const Function &function) {
   StringRef name = function.getName();
-  return name == openSection || name == announceSection || name == openOwn;
+  return is_contained({openSection, announceSection, openOwn, openCopy, shareSection}, name);
 }
 
 /// Sections are opened before anything is looked up in them, and are what they are from then on: what is looked up in them does
@@ -229,7 +308,9 @@ std::string addSupport(Module &module, const SectionFile &file, function_ref<boo
   SmallVector<GlobalVariable *> keepingFunctions;
   SmallVector<StringRef> needed{openSection, announceSection};
   if (module.getFunction(settle))
-    needed.append({openOwn, beginOwn, endOwn});
+    needed.append({openOwn, beginOwn, endOwn, openCopy, shareSection});
+  if (module.getFunction(renewCopies))
+    needed.push_back(renewCopy);
   for (StringRef name : needed) {
     FunctionType *its = (*support)->getFunction(name)->getFunctionType();
     auto *function = Function::Create(its, GlobalValue::ExternalLinkage, name, module);
@@ -254,7 +335,8 @@ std::string addSupport(Module &module, const SectionFile &file, function_ref<boo
       all.push_back(define(module, *declared, plain, section, number, isShared(number)));
   order(all, file);
   open(module, all, file.paged, opening);
-  openOwnSections(module, all, opening);
+  openSectionsOfThreads(module, all, opening);
+  renewCopiesOfThreads(module, all);
   keeping->eraseFromParent();
   for (GlobalVariable *each : keepingFunctions)
     each->eraseFromParent();

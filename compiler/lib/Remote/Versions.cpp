@@ -1,6 +1,7 @@
 #include "Farside/Remote/Versions.h"
 
 #include "Farside/Remote/Plan.h"
+#include "Farside/Remote/Points.h"
 #include "Farside/Sections/SectionFile.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -89,10 +90,14 @@ void Versions::keep(const Plan &plan) {
 
 void Versions::look(const Plan &plan, const SectionFile &file) {
   used.clear();
-  own = 0;
-  for (auto [number, section] : enumerate(file.sections))
+  own = copied = 0;
+  elsewhere = plan.elsewhere;
+  for (auto [number, section] : enumerate(file.sections)) {
     if (section.own)
       own |= bitOf(number);
+    if (section.copies)
+      copied |= bitOf(number);
+  }
   for (const auto &[instruction, access] : plan.accesses)
     for (std::optional<unsigned> section : {access.section, access.from})
       if (section)
@@ -130,7 +135,7 @@ void Versions::choose(ArrayRef<Function *> converted) {
     if (auto version = kept.find(function); version != kept.end()) {
       chosen.insert(*version);
       kept.erase(version);
-    } else if (ownOf(*function)) {
+    } else if (openedBy(*function)) {
       chosen.insert({function, nullptr});
     }
   for (auto [function, plain] : chosen)
@@ -180,12 +185,12 @@ Function &Versions::put(Function &converted, Function *plain) {
   makeInternal(converted, choice->getName() + remoteSuffix);
   LLVMContext &context = module.getContext();
   auto *start = BasicBlock::Create(context, "", choice);
-  uint64_t owned = ownOf(converted), all = used.lookup(&converted);
-  IRBuilder<> builder(owned ? open(*start, owned) : start);
+  uint64_t opened = openedBy(converted), all = used.lookup(&converted);
+  IRBuilder<> builder(opened ? open(*start, opened) : start);
   if (plain) {
     auto *here = BasicBlock::Create(context, "", choice), *far = BasicBlock::Create(context, "", choice);
     Value *remote = builder.CreateLoad(builder.getInt64Ty(), bitsNamed(module, areRemote, /*isOfThread=*/false));
-    if (owned) {
+    if (opened & own) {
       Value *flags = builder.CreateThreadLocalAddress(bitsNamed(module, areOwnRemote, /*isOfThread=*/true));
       remote = builder.CreateOr(remote, builder.CreateLoad(builder.getInt64Ty(), flags));
     }
@@ -195,9 +200,14 @@ Function &Versions::put(Function &converted, Function *plain) {
     jump(builder, *choice, *plain);
     builder.SetInsertPoint(far);
   }
+  // Whoever calls it may have learned of what other threads have done.
+  if (uint64_t copies = copiesOf(converted)) {
+    auto *type = FunctionType::get(builder.getVoidTy(), {builder.getInt64Ty()}, false);
+    builder.CreateCall(module.getOrInsertFunction(renewCopies, type), {builder.getInt64(copies)});
+  }
   CallInst *call = jump(builder, *choice, converted);
   // What is loaded of sections is taken to be what it is always: nothing of it may come to where they are opened.
-  if (owned)
+  if (opened)
     call->addFnAttr(Attribute::NoInline);
   return *choice;
 }

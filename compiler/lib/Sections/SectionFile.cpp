@@ -142,7 +142,8 @@ private:
     });
     if (!plain || section.name.size() > longestName)
       complain(node, "the name of a section has up to 40 letters, digits, '_' and '-'");
-    allow(*table, {"capacity", "capacities", "holds", "line", "structure", "ahead", "with", "fields", "own", "sites"});
+    allow(*table, {"capacity", "capacities", "holds", "line", "structure", "ahead", "with", "fields", "own", "copies",
+                   "sites"});
     size_t before = file.errors.size();
     auto *capacity = need(*table, "capacity"), *line = need(*table, "line"), *sites = need(*table, "sites");
     if (capacity)
@@ -168,9 +169,20 @@ private:
       section.fields = truth(*fields, "fields").value_or(false);
     if (auto *own = table->get("own"))
       section.own = truth(*own, "own").value_or(false);
+    if (auto *copies = table->get("copies"))
+      readCopies(*copies, section);
     if (sites)
       readSites(*sites, section);
     file.sections.push_back(std::move(section));
+  }
+
+  /// All of a section's lines are copied, and of those that are there.
+  void readCopies(const toml::node &node, SectionSpec &section) {
+    section.copies = truth(node, "copies").value_or(false);
+    if (section.copies && section.own)
+      complain(node, "what no other thread comes to ('own') has no copies");
+    else if (section.copies && section.fields)
+      complain(node, "threads have copies of whole lines, not of 'fields'");
   }
 
   const toml::node *need(const toml::table &table, std::string_view key) {
@@ -199,16 +211,18 @@ private:
     const std::string &with = **node.as_string();
     auto other = std::find_if(file.sections.begin(), file.sections.end(),
                               [&](const SectionSpec &section) { return section.name == with; });
-    auto isOwn = [&](const std::string &section) {
+    auto is = [&](const std::string &section, bool SectionSpec::*what) {
       return std::any_of(file.sections.begin(), file.sections.end(),
-                         [&](const SectionSpec &each) { return each.name == section && each.own; });
+                         [&](const SectionSpec &each) { return each.name == section && each.*what; });
     };
     if (with == name)
       complain(node, "a section shares memory with others only");
-    else if (isOwn(name))
+    else if (is(name, &SectionSpec::own))
       complain(node, "each thread has a section of its own: it shares memory with none");
-    else if (isOwn(with))
+    else if (is(with, &SectionSpec::own))
       complain(node, "each thread has a section '" + with + "' of its own: it shares memory with none");
+    else if (is(name, &SectionSpec::copies) || is(with, &SectionSpec::copies))
+      complain(node, "a section with copies shares memory with none");
     else if (other == file.sections.end())
       complain(node, "no section '" + with + "' to share memory with");
     else if (!other->with.empty())

@@ -16,9 +16,20 @@
 #define PTHREAD_DESTRUCTOR_ITERATIONS 4
 #endif
 
-/* Sections that a thread has opened, the last one first. */
+/* What a thread knows of its copy of a section: as of which version it is; and, if there is one, the bit of what is open. */
+struct farside_rt_copy {
+    uint64_t seen;
+    uint64_t *settled;
+    uint64_t bit;
+    uint64_t unused;
+};
+
+extern void farside_section_copy_close_(uint32_t id) __attribute__((weak));
+
+/* Sections that a thread has opened, the last one first. `copy`: what it knows of one that is a copy. */
 struct farside_rt_owned {
     struct farside_section *section;
+    struct farside_rt_copy *copy;
     struct farside_rt_owned *next;
     uint32_t rounds;
 };
@@ -29,6 +40,14 @@ static int farside_rt_own_begun;
 /* The first of them, and whether they are closed. */
 static __thread struct farside_rt_owned *farside_rt_own_first;
 static __thread int farside_rt_own_closed;
+
+/* A copy may be opened anew, if destructors that come later need it: what they read is nowhere else. */
+static void close_copy(struct farside_section *section, struct farside_rt_copy *copy) {
+    farside_section_copy_close_(section->id);
+    farside_section_plain_(section);
+    *copy->settled &= ~copy->bit;
+    copy->settled = 0;
+}
 
 /*
  * A thread ends: nothing is left of what is its own. Destructors of the program may use it still, and have their turns first,
@@ -41,8 +60,12 @@ static void farside_rt_own_close(void *unused) {
     farside_rt_own_closed = 1;
     for (farside_rt_own_first = 0; each; each = next) {
         next = each->next;
-        farside_section_close(each->section);
-        each->section->base = SETTLED_;
+        if (each->copy) {
+            close_copy(each->section, each->copy);
+        } else {
+            farside_section_close(each->section);
+            each->section->base = SETTLED_;
+        }
         free(each);
     }
 }
@@ -58,10 +81,11 @@ CALL void farside_rt_own_end(void) {
 }
 
 /* Has the section closed when the thread ends; 0 if that cannot be. */
-static int farside_rt_own_enter(struct farside_section *section) {
+static int farside_rt_own_enter(struct farside_section *section, struct farside_rt_copy *copy) {
     struct farside_rt_owned *owned = (struct farside_rt_owned *)malloc(sizeof *owned);
     if (!owned) return 0;
     owned->section = section;
+    owned->copy = copy;
     owned->next = farside_rt_own_first;
     owned->rounds = owned->next ? owned->next->rounds : 0;
     if (pthread_setspecific(farside_rt_own_key, owned)) {
@@ -88,7 +112,7 @@ CALL uint8_t farside_rt_own_open(struct farside_section *section, const struct f
         struct farside_section_options chosen = *how;
         if (count) chosen.capacity = capacity_of(how, table, count);
         farside_section_open(section, &chosen);
-        if (section->id && !farside_rt_own_enter(section)) farside_section_close(section);
+        if (section->id && !farside_rt_own_enter(section, 0)) farside_section_close(section);
         errno = before;
     }
     if (!section->id) section->base = SETTLED_;

@@ -92,6 +92,8 @@ class Maker:
         self.shape = randoms.Random(seed * 2 + 1)
         self.isObjects = self.shape.random() < 0.25
         self.hasThreads = False
+        self.reading = randoms.Random(seed * 2 + 2)
+        self.hasReaders = False
 
     def make(self):
         random, name = self.random, "program.cpp" if self.isObjects else "program.c"
@@ -300,7 +302,21 @@ class Maker:
                     self.parts.append(before)
                     self.add(f"static u64 {name}(u64 size, u64 h)", lines)
                     made.append(name)
+        # By chance of their own, too, so that a seed makes of the rest what it did.
+        if self.reading.random() < 0.2:
+            made += self.readers(self.reading.randrange(len(self.types)))
         return made
+
+    def readers(self, number):
+        part = self.statements.part(self.types[number])
+        if not part:
+            return []
+        self.hasThreads = self.hasReaders = True
+        name = f"readers_{number}"
+        before, lines = whole_functions.readers(name, self.types[number].c, part, self.site, self.reading)
+        self.parts.append(before)
+        self.add(f"static u64 {name}(u64 size, u64 h)", lines)
+        return [name]
 
     def threads(self, number, type):
         parts = [part for part in (self.statements.part(type) for _ in range(self.shape.randint(1, 3))) if part]
@@ -352,7 +368,7 @@ class Maker:
             text = text.replace("false", "true")
         # Of several sections some share memory, of some each thread has its own, and of some only fields come and go; by chance
         # of their own, as units are.
-        sharing, first = randoms.Random(len(source) + 1), None
+        sharing, copying, first = randoms.Random(len(source) + 1), randoms.Random(len(source) + 2), None
         for number, sites in enumerate(sections):
             if not sites:
                 continue
@@ -362,13 +378,16 @@ class Maker:
                      f"capacity = {line * random.choice([lines, lines, lines * 2, lines * 8])}\n")
             if random.random() < 0.4:
                 text += f"ahead = {random.choice([0, 1, 3, 8])}\n"
-            if sharing.random() < (0.5 if self.hasThreads else 0.1):
+            copies = copying.random() < (0.7 if self.hasReaders else 0.05)
+            if copies:
+                text += "copies = true\n"
+            elif sharing.random() < (0.5 if self.hasThreads else 0.1):
                 text += "own = true\n"
             elif first is None:
                 first = number
             elif sharing.random() < 0.5:
                 text += f'with = "s{first}"\n'
-            if sharing.random() < 0.5:
+            if not copies and sharing.random() < 0.5:
                 text += "fields = true\n"
             text += "sites = [\n" + "".join(f"  {site},\n" for site in sites) + "]\n"
         return self.offload(source) + text

@@ -1,4 +1,5 @@
-"""Functions of a shape of their own: that jump out of others, and that threads run, on common data or on their own."""
+"""Functions of a shape of their own: that jump out of others, and that threads run, on common data, on their own,
+or on what main makes."""
 
 
 def leaping(name, array, read, write, random):
@@ -108,4 +109,81 @@ static void *work_{name}(void *which) {{
              f"sums_{name}[{many}] = use_{name}(size, size % 100 + 7);", f"free(mine_{name});",
              f"for (u64 k = 0; k < {many}; k++) pthread_join(threads[k], 0);",
              f"for (u64 k = 0; k <= {many}; k++) h = mix(h, sums_{name}[k]);", "return h;"]
+    return before, lines
+
+
+def readers(name, c, part, site, random):
+    """Threads that read an array and a list, which main makes, and changes while they wait."""
+    many, phases, (suffix, scalar) = random.choice([1, 2, 4]), random.choice([1, 2, 4]), part
+    element = scalar.read("a[i]" + suffix)
+    waits = random.choice(["pthread_barrier_wait(&barrier_{0});",
+                           "while (__atomic_load_n(&turn_{0}, __ATOMIC_ACQUIRE) <= phase);",
+                           "pthread_mutex_lock(&mutex_{0}); "
+                           "while (turn_{0} <= phase) pthread_cond_wait(&turned_{0}, &mutex_{0}); "
+                           "pthread_mutex_unlock(&mutex_{0});"]).format(name)
+    tells = ("pthread_barrier_wait(&barrier_{0});" if "barrier" in waits else
+             "__atomic_store_n(&turn_{0}, phase + 1, __ATOMIC_RELEASE);" if "atomic" in waits else
+             "pthread_mutex_lock(&mutex_{0}); turn_{0} = phase + 1; pthread_cond_broadcast(&turned_{0}); "
+             "pthread_mutex_unlock(&mutex_{0});").format(name)
+    anew = random.choice(["", f"free(array_{name}); make_{name}(count_{name} + by % 50);"])
+    before = f"""\
+struct item_{name} {{
+  struct item_{name} *next;
+  u64 value;
+}};
+static {c} *array_{name};
+static struct item_{name} *list_{name};
+static u64 count_{name}, turn_{name}, sums_{name}[{many}];
+static pthread_barrier_t barrier_{name};
+static pthread_mutex_t mutex_{name} = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turned_{name} = PTHREAD_COND_INITIALIZER;
+static __attribute__((noinline)) void make_{name}(u64 count) {{
+  count_{name} = count;
+  array_{name} = ({c} *)calloc(count, sizeof({c})); {site(f"make_{name}")}
+}}
+static {random.choice(['', '__attribute__((noinline)) '])}void push_{name}(u64 value) {{
+  struct item_{name} *made = (struct item_{name} *)malloc(sizeof *made); {site(f"push_{name}")}
+  made->next = list_{name};
+  made->value = value;
+  list_{name} = made;
+}}
+static __attribute__((noinline)) void change_{name}(u64 by) {{
+  {anew}
+  {c} *a = array_{name};
+  for (u64 i = 0; i < count_{name}; i += {random.choice([1, 1, 3, 40])}) a[i]{suffix} = {scalar.write("by + i * 7")};
+  for (struct item_{name} *at = list_{name}; at; at = at->next) at->value = mix(at->value, by);
+  struct item_{name} *first = list_{name};
+  if (first) {{ list_{name} = first->next; free(first); }}
+  for (u64 i = 0; i < {random.choice([1, 30])}; i++) push_{name}(by * i);
+}}
+static {random.choice(['', '__attribute__((noinline)) '])}u64 read_{name}(u64 h) {{
+  {c} *a = array_{name};
+  const u64 count = count_{name};
+  for (u64 i = 0; i < count; i++) h = mix(h, {element});
+  for (u64 i = count; i-- > 0;) if ((h ^ i) % 3) h += {element};
+  for (u64 k = 0; k < {random.choice([5, 100])}; k++) {{ const u64 i = (h >> 9) % count; h = mix(h, {element}); }}
+  for (struct item_{name} *at = list_{name}; at; at = at->next) h = mix(h, at->value);
+  return h;
+}}
+static void *work_{name}(void *which) {{
+  const u64 k = (u64)(uintptr_t)which;
+  u64 h = k;
+  for (u64 phase = 0; phase < {phases}; phase++) {{
+    {waits}
+    h = read_{name}(h);
+    pthread_barrier_wait(&barrier_{name});
+  }}
+  sums_{name}[k] = h;
+  return 0;
+}}
+"""
+    lines = [f"pthread_t threads[{many}];", f"turn_{name} = 0;", f"pthread_barrier_init(&barrier_{name}, 0, {many + 1});",
+             f"make_{name}({random.choice([1, 40, 700])} + size % 9);", f"push_{name}(h);",
+             f"for (u64 k = 0; k < {many}; k++)",
+             f"  if (pthread_create(&threads[k], 0, work_{name}, (void *)(uintptr_t)k)) exit(99);",
+             f"for (u64 phase = 0; phase < {phases}; phase++) {{", f"  change_{name}(h + phase);", f"  {tells}",
+             f"  h = read_{name}(h);", f"  pthread_barrier_wait(&barrier_{name});", "}",
+             f"for (u64 k = 0; k < {many}; k++) {{", "  pthread_join(threads[k], 0);",
+             f"  h = mix(h, sums_{name}[k]);", "}", f"free(array_{name});", f"while (list_{name}) {{", f"  struct item_{name} *next = list_{name}->next;",
+             f"  free(list_{name});", f"  list_{name} = next;", "}", "return h;"]
     return before, lines

@@ -33,7 +33,7 @@ VALUES = ["0", "-1", "1", "64", "127", "4096", "2097153", "9223372036854775807",
           '""', '"64"', '"64M"', '"99999999999T"', '"M"', '"\\u0000"', "'x'", "true", "[]", "{}", "[[]]", "[{}]", "1979-05-27",
           '"direct"', '"full"', '"' + "x" * 300 + '"', "0x7fffffffffffffff"]
 WORDS = ["threads", "offload", "tuned", "section", "nodes", "capacity", "capacities", "local", "line", "structure", "ahead",
-         "fields", "sites", "file", "function", "column", "misses", "x"]
+         "fields", "own", "copies", "sites", "file", "function", "column", "misses", "x"]
 
 
 def change(text, draw):

@@ -27,8 +27,8 @@ use crate::transfer::{self, Reading};
 pub(crate) struct Lent {
     /// Lines for which one of them is calling it.
     lines: FxHashSet<u32>,
-    /// Reads that nobody waits for, by line and by the copy that has sent for it. As long as they are here, what they are of
-    /// has not been stored anew.
+    /// Reads that nobody waits for, by line and by the copy that has sent for it. As long as they are here, what they are
+    /// of has not been stored anew.
     flights: FxHashMap<u32, SmallVec<[(usize, Reading); 1]>>,
 }
 
@@ -89,7 +89,8 @@ impl Section {
         self.is_copied.load(Acquire)
     }
 
-    /// Has all lines of a copy leave, so that what is read from now on is as new as this call. What is no copy is that always.
+    /// Has all lines of a copy leave, so that what is read from now on is as new as this call. What is no copy is that
+    /// always.
     ///
     /// # Errors
     /// If the far store fails, or a line is pinned.

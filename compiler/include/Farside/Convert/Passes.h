@@ -30,6 +30,11 @@ inline constexpr llvm::StringLiteral symbolPrefix = "rmem.section.";
 /// The name that a program knows a section by.
 inline constexpr llvm::StringLiteral sectionPrefix = "farside.section.";
 
+/// The names of what all threads know of a section with copies, and of what each knows of its own.
+inline constexpr llvm::StringLiteral copiedPrefix = "farside.copied.", copyPrefix = "farside.copy.";
+/// Bytes of `struct farside_rt_copied` and of `struct farside_rt_copy`.
+inline constexpr unsigned copiedBytes = 64, copyBytes = 32;
+
 /// What is done to a program that has sections, in passes of farside-opt: what makes it use them, what holds lines and sends
 /// for them, what spares lookups, and what brings it back.
 inline constexpr llvm::StringLiteral conversion = "farside-to-remote,farside-structure,farside-fuse-loops";

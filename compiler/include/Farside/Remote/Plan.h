@@ -114,6 +114,8 @@ struct Plan {
   /// Sections, by their number, that several threads may use, also if each uses its own: a function that uses each, and that
   /// others may run (thesis 6.7: the rest are the main thread's own).
   llvm::MapVector<unsigned, const llvm::Function *> shared;
+  /// Functions that other threads than the main one may run.
+  llvm::SmallPtrSet<const llvm::Function *, 16> elsewhere;
   std::vector<Scope> scopes;
   /// Of sections without one, by their number.
   llvm::MapVector<unsigned, Undivided> undivided;

@@ -51,6 +51,12 @@ public:
   /// Whether a function is what was kept of another one.
   bool isKept(const llvm::Function &function) const { return copies.contains(&function); }
 
+  /// The bits of those sections that a function reads, and what it calls, through copies if it is not the main thread
+  /// that runs it; none if no other one does.
+  uint64_t copiesOf(const llvm::Function &function) const {
+    return elsewhere.contains(&function) ? used.lookup(&function) & copied : 0;
+  }
+
   /// Gives up what was kept.
   void forget();
 
@@ -58,12 +64,13 @@ public:
   void choose(llvm::ArrayRef<llvm::Function *> converted);
 
 private:
-  uint64_t ownOf(const llvm::Function &function) const { return used.lookup(&function) & own; }
+  /// The bits of those that a thread opens itself.
+  uint64_t openedBy(const llvm::Function &function) const { return used.lookup(&function) & (own | copied); }
 
   /// Makes the choice, which has the name of what it chooses from. There may be nothing plain to choose.
   llvm::Function &put(llvm::Function &converted, llvm::Function *plain);
 
-  /// Has a thread open sections of its own, if it has not. Returns where it goes on.
+  /// Has a thread open sections of its own, and copies, if it has not. Returns where it goes on.
   llvm::BasicBlock *open(llvm::BasicBlock &start, uint64_t sections);
 
   /// What others call leads to the choice from now on. Converted functions call each other without one, unless there are
@@ -79,6 +86,9 @@ private:
   llvm::DenseMap<const llvm::Function *, uint64_t> used;
   /// Those of sections of which each thread has its own.
   uint64_t own = 0;
+  /// Those of sections with copies, and functions that other threads than the main one may run.
+  uint64_t copied = 0;
+  llvm::SmallPtrSet<const llvm::Function *, 16> elsewhere;
 };
 
 } // namespace farside

@@ -38,6 +38,8 @@ struct SectionSpec {
   bool fields = false;
   /// Whether each thread has a section of its own, of this capacity, to which only goes what no other thread comes to.
   bool own = false;
+  /// Whether each thread but the main one, which alone writes to it, reads it through a copy of its own.
+  bool copies = false;
   unsigned place = 0;
   std::vector<SiteName> sites;
 

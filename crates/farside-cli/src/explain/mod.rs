@@ -183,6 +183,7 @@ fn goes(text: &mut String, unit: &Unit, number: usize, site: &Site, lines: bool)
     let section = &site.section;
     let threads = match site {
         Site { own: true, .. } => ", of which each thread has its own",
+        Site { copies: true, .. } => ", of which each thread but the main one has a copy",
         Site { threads: true, .. } => ", for several threads, which makes accesses dearer",
         _ => "",
     };

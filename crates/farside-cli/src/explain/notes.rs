@@ -106,6 +106,9 @@ pub struct Site {
     /// Whether each thread has such a section of its own.
     #[serde(default, skip_serializing_if = "is_not")]
     pub own: bool,
+    /// Whether each thread but the main one, which alone writes to it, has a copy.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub copies: bool,
     /// The section whose local memory it shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,

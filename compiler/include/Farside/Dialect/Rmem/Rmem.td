@@ -36,18 +36,21 @@ def Rmem_CacheSectionOp : Rmem_Op<"cache_section", [Symbol]> {
   let description = [{
     Its bytes of local memory, the bytes of a line, the lines of a set (1: direct; 0: all), and how many lines loops send
     for beforehand. It may share its local memory `with` another section, which is not used at the same time. Of one that is
-    `own` each thread has one: what is in it no other thread comes to.
+    `own` each thread has one: what is in it no other thread comes to. Of one with `copies` the main thread, which alone
+    writes to it, has the section, and each other thread a copy.
 
     ```mlir
     rmem.cache_section @nodes capacity 67108864 line 128 ways 2 ahead 8
     rmem.cache_section @rows capacity 67108864 line 4096 ways 1 ahead 8 with @nodes
     rmem.cache_section @scratch capacity 1048576 line 128 ways 1 ahead 8 own
+    rmem.cache_section @table capacity 1048576 line 128 ways 1 ahead 8 copies
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$capacity, I64Attr:$line, I32Attr:$ways, I64Attr:$ahead,
-                       OptionalAttr<FlatSymbolRefAttr>:$with, UnitAttr:$own);
+                       OptionalAttr<FlatSymbolRefAttr>:$with, UnitAttr:$own, UnitAttr:$copies);
   let assemblyFormat = [{
     $sym_name `capacity` $capacity `line` $line `ways` $ways `ahead` $ahead (`with` $with^)? (`own` $own^)?
+    (`copies` $copies^)?
     attr-dict
   }];
   let hasVerifier = 1;
@@ -152,6 +155,16 @@ def Rmem_LetGoOp : Rmem_InSection<"let_go"> {
   let summary = "No longer keep a line; of a null pointer nothing is made";
   let arguments = (ins FlatSymbolRefAttr:$section, Farside_Pointer:$address);
   let assemblyFormat = "$section `,` $address attr-dict";
+}
+
+def Rmem_ChangedOp : Rmem_InSection<"changed"> {
+  let summary = "Something was written in a section of which other threads have copies";
+  let description = [{
+    Comes behind what is written by plain stores, where a line is held or looked up before, and before anything by which
+    another thread could learn of it.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$section);
+  let assemblyFormat = "$section attr-dict";
 }
 
 def Rmem_DoneOp : Rmem_InSection<"done"> {
