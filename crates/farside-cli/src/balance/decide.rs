@@ -25,7 +25,7 @@ const TELLING: f64 = 200.0;
 /// A program grows if it has touched such a part more since it was asked before.
 const GROWING: u64 = 32;
 
-/// A program has room for so many processes that come before it is asked again, each with the least limit...
+/// There is room for so many processes of a program that come before it is asked again, each with the least limit...
 const COMING: u64 = 2;
 
 /// ...unless that would take more than this part of all there is.
@@ -44,6 +44,8 @@ pub fn decide(
     before: Option<&[usize]>,
 ) -> (Vec<usize>, Option<TooLittle>) {
     let total = pages(total);
+    // What is kept for processes that come is shared out to nobody, who would use it.
+    let total = total - pages(coming(total, programs.len())) * programs.len();
     let members = members(plan, total, programs);
     match share_out(total, plan.rule, &members, before) {
         Ok(shares) => (shares, None),
@@ -57,14 +59,13 @@ fn members(plan: &Plan, total: usize, programs: &[&Found]) -> Vec<Member> {
     let claim = |found: &&Found| Claim { least: 0, most: total, weight: weight(found) };
     let claims: Vec<Claim> = programs.iter().map(claim).collect();
     let by_weight = fair(total, &claims).unwrap_or_default();
-    let coming = coming(total, programs.len());
     let member = |(found, by_weight): (&&Found, usize)| {
-        let need = need(found).map_or(total, |need| pages(need + coming).min(total));
+        let need = need(found).map_or(total, |need| pages(need).min(total));
         let floor = plan.floor(found.name(), found.pid(), (by_weight * PAGE) as u64);
         Member {
             curve: curve(found, Instant::now()),
             least: found.least().div_ceil(PAGE as u64) as usize,
-            floor: pages(floor.max(found.least() + coming)).min(need),
+            floor: pages(floor).min(need),
             need,
             weight: weight(found),
             user: found.user,
@@ -73,7 +74,8 @@ fn members(plan: &Plan, total: usize, programs: &[&Found]) -> Vec<Member> {
     programs.iter().zip(by_weight).map(member).collect()
 }
 
-/// Bytes that each program has for processes that come, so that all together have no more than there is when they do.
+/// Bytes that are kept for the processes of each program that come, so that all together have no more than there is when
+/// they do.
 fn coming(total: usize, programs: usize) -> u64 {
     let each = COMING * LEAST_LIMIT;
     let all = each.saturating_mul(programs as u64);
