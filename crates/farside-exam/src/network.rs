@@ -6,11 +6,15 @@ use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::skip::{has_program, skipped};
 
 /// The switches. All machines are connected to the first one to begin with.
 const SWITCHES: [&str; 2] = ["left", "right"];
+
+/// How long a cable may take to come up.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many networks this process has made.
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -41,6 +45,20 @@ fn ip_or_die(words: &[&str]) {
     let output = ip(words);
     let why = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "ip {}: {why}", words.join(" "));
+}
+
+/// Waits until one end of a cable is in use.
+fn await_up(namespace: &str, end: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let shown = ip(&["-n", namespace, "-o", "link", "show", "dev", end]);
+        let shown = String::from_utf8_lossy(&shown.stdout);
+        if shown.contains(" state UP ") {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{end} in {namespace} does not come up: {shown}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// A command that runs in a network namespace.
@@ -95,6 +113,9 @@ impl Network {
         let machine = Machine { namespace, cable, address: address.into() };
         self.plug(&machine, SWITCHES[0]);
         self.at_switches(&["link", "set", &machine.cable, "up"]);
+        // The kernel takes a cable into use a while later, and loses what is sent before.
+        await_up(&machine.namespace, "eth0");
+        await_up(&self.name, &machine.cable);
         machine
     }
 
