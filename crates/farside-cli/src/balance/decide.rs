@@ -29,7 +29,7 @@ const GROWING: u64 = 32;
 const COMING: u64 = 2;
 
 /// ...unless that would take more than this part of all there is.
-const PART_FOR_COMING: u64 = 8;
+const PART_FOR_COMING: usize = 8;
 
 /// In so many seconds, what an idle program missed before comes to count half.
 const IDLE_HALF_LIFE: f64 = 10.0;
@@ -43,9 +43,7 @@ pub fn decide(
     programs: &[&Found],
     before: Option<&[usize]>,
 ) -> (Vec<usize>, Option<TooLittle>) {
-    let total = pages(total);
-    // What is kept for processes that come is shared out to nobody, who would use it.
-    let total = total - pages(coming(total, programs.len())) * programs.len();
+    let total = shared_out(pages(total), programs.len());
     let members = members(plan, total, programs);
     match share_out(total, plan.rule, &members, before) {
         Ok(shares) => (shares, None),
@@ -74,12 +72,11 @@ fn members(plan: &Plan, total: usize, programs: &[&Found]) -> Vec<Member> {
     programs.iter().zip(by_weight).map(member).collect()
 }
 
-/// Bytes that are kept for the processes of each program that come, so that all together have no more than there is when
-/// they do.
-fn coming(total: usize, programs: usize) -> u64 {
-    let each = COMING * LEAST_LIMIT;
-    let all = each.saturating_mul(programs as u64);
-    if all <= (total * PAGE) as u64 / PART_FOR_COMING { each } else { 0 }
+/// Pages that programs are given. What is kept for their processes that come is shared out to nobody, who would use it, so
+/// that all together have no more than there is when they come.
+fn shared_out(total: usize, programs: usize) -> usize {
+    let kept = pages(COMING * LEAST_LIMIT).saturating_mul(programs);
+    if kept <= total / PART_FOR_COMING { total - kept } else { total }
 }
 
 fn pages(bytes: u64) -> usize {
@@ -158,8 +155,9 @@ mod tests {
     #[test]
     fn there_is_room_for_processes_that_come_unless_programs_are_many() {
         let total = pages(80 << 20);
-        assert_eq!(coming(total, 2), 2 * LEAST_LIMIT);
-        assert_eq!(coming(total, 5), 2 * LEAST_LIMIT);
-        assert_eq!(coming(total, 6), 0);
+        let kept = |programs| total - shared_out(total, programs);
+        assert_eq!(kept(2), pages(4 * LEAST_LIMIT));
+        assert_eq!(kept(5), pages(10 * LEAST_LIMIT));
+        assert_eq!(kept(6), 0);
     }
 }

@@ -30,14 +30,11 @@ impl Search<'_> {
         sections: &Configuration,
         proposals: &[Proposal],
     ) -> Result<(Profile, PathBuf, bool), Broken> {
-        let count = sections.sections.len();
-        self.progress.say(format!("builds with {count} sections that measure themselves"));
         let usual = self.trials.patience;
         let slowest = self.trials.paged.as_secs_f64();
         let enough = Duration::from_secs_f64(MEASURING.0 * slowest + MEASURING.1);
         self.trials.patience = Some(usual.map_or(enough, |usual| usual.min(enough)));
-        self.progress.say("measures sections");
-        let ran = self.measured_with(sections, self.room.local);
+        let ran = self.measured_with(sections, self.room.local, "measures sections");
         self.trials.patience = usual;
         match ran {
             Err(Broken::Hangs) => {}
@@ -45,8 +42,8 @@ impl Search<'_> {
         }
         let room = self.room.for_all();
         let sections = decide::first(self.candidates, proposals, &self.network, room);
-        self.progress.say("measures sections with room for everything");
-        let (profile, trace) = self.measured_with(&sections, room.local)?;
+        let what = "measures sections with room for everything";
+        let (profile, trace) = self.measured_with(&sections, room.local, what)?;
         Ok((profile, trace, true))
     }
 
@@ -54,9 +51,13 @@ impl Search<'_> {
         &mut self,
         sections: &Configuration,
         local: u64,
+        what: &str,
     ) -> Result<(Profile, PathBuf), Broken> {
+        let count = sections.sections.len();
+        self.progress.say(format!("builds with {count} sections that measure themselves"));
         let built = self.builder.build(Variant { sections, profiled: true });
         let built = built.map_err(|failure| Broken::Fails(failure.message))?;
+        self.progress.say(what);
         let (ran, profile, trace) = self.trials.profile(&built, local)?;
         self.trials.insist(&ran, self.printed)?;
         Ok((profile, trace))
