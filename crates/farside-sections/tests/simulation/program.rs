@@ -104,22 +104,12 @@ impl Program {
         RemotePtr(self.member().base.0 + word as u64 * 8)
     }
 
-    /// What may fail fails only because the store did, or all is pinned; then it is given up.
-    fn expect<T>(&self, result: Result<T, SectionError>) -> Option<T> {
-        match result {
-            Ok(value) => Some(value),
-            Err(SectionError::Far(FarError::Full)) => None,
-            Err(SectionError::Pinned(_)) if self.world.host.is_tight() => None,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
     /// Pins a line, and reads or writes a word of it, now or later.
     fn pin_and(&mut self, write: bool) {
         let word = self.word();
         self.world.host.scheduler.note(if write { "write" } else { "read" }, word as u64, 0);
         let pinned = self.member().section.pin(self.at(word));
-        let Some(address) = self.expect(pinned) else { return };
+        let Some(address) = self.world.expect(pinned) else { return };
         self.pinned.push(Pinned { member: self.at, word, address });
         self.check(word, address);
         if write {
@@ -164,7 +154,7 @@ impl Program {
         let word = self.word();
         self.world.host.scheduler.note("look", word as u64, 0);
         let address = self.member().section.address(self.at(word));
-        if let Some(address) = self.expect(address) {
+        if let Some(address) = self.world.expect(address) {
             self.check(word, address);
         }
     }
@@ -182,7 +172,7 @@ impl Program {
             .collect();
         self.world.host.scheduler.note("want", wanted.len() as u64, 0);
         let done = self.member().section.want(&wanted);
-        self.expect(done);
+        self.world.expect(done);
     }
 
     fn ask(&mut self, what: &'static str) {
@@ -195,7 +185,7 @@ impl Program {
             "done" => section.done_with(at, len),
             _ => section.evict_soon(at, len),
         };
-        self.expect(done);
+        self.world.expect(done);
     }
 
     /// Has all stored, as for a function that runs where its data is: what this thread has written before is there then,
@@ -206,7 +196,7 @@ impl Program {
         let member = self.member();
         let before = member.words.borrow().clone();
         let stored = member.section.store_all();
-        if self.expect(stored) != Some(true) {
+        if self.world.expect(stored) != Some(true) {
             return;
         }
         let pages = member.section.pages();
@@ -277,7 +267,7 @@ impl Program {
         let section = &self.world.members[block.member].section;
         for at in [0, block.size / 2, block.size - 1] {
             let pinned = section.pin(RemotePtr(block.ptr.0 + at));
-            let Some(address) = self.expect(pinned) else { return false };
+            let Some(address) = self.world.expect(pinned) else { return false };
             section.note_written(address, 1);
             act(address as *mut u8);
             assert!(section.unpin(address));
@@ -302,13 +292,13 @@ impl Program {
                 continue;
             }
             if self.random.permille(300) {
-                self.expect(section.want(&[ptr, RemotePtr(ptr.0 ^ 256)]));
+                self.world.expect(section.want(&[ptr, RemotePtr(ptr.0 ^ 256)]));
                 continue;
             }
             if selected && !is_in_fields(ptr) {
                 continue;
             }
-            let Some(address) = self.expect(section.pin(ptr)) else { continue };
+            let Some(address) = self.world.expect(section.pin(ptr)) else { continue };
             self.world.host.scheduler.pause();
             // SAFETY: a word of a pinned line that is this thread's alone.
             let here = unsafe { &mut *(address as *mut u64) };
@@ -320,14 +310,14 @@ impl Program {
             }
             assert!(section.unpin(address));
         }
-        self.expect(section.close());
+        self.world.expect(section.close());
     }
 
     /// Has only fields come and go from now on, or everything again; returns which it is.
     fn select(&mut self, section: &Section, selected: bool) -> bool {
         self.world.host.scheduler.note("select", u64::from(!selected), 0);
         let fields: &[Field] = if selected { &[] } else { &FIELDS };
-        match self.expect(section.select(RECORD, fields)) {
+        match self.world.expect(section.select(RECORD, fields)) {
             Some(done) => {
                 done.expect("they make sense");
                 !selected

@@ -63,16 +63,6 @@ impl Reader {
         RemotePtr(self.member().base.0 + word as u64 * 8)
     }
 
-    /// What may fail fails only because the store did, or all is pinned; then it is given up.
-    fn expect<T>(&self, result: Result<T, SectionError>) -> Option<T> {
-        match result {
-            Ok(value) => Some(value),
-            Err(SectionError::Far(FarError::Full)) => None,
-            Err(SectionError::Pinned(_)) if self.world.host.is_tight() => None,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
     /// A word is what it was when the copy was renewed, or became later.
     fn check(&self, word: usize, address: usize) {
         // SAFETY: a word of a line that is here; threads take turns.
@@ -86,7 +76,7 @@ impl Reader {
         let word = self.word();
         self.world.host.scheduler.note("look in copy", word as u64, 0);
         let address = self.copy.address(self.at(word));
-        if let Some(address) = self.expect(address) {
+        if let Some(address) = self.world.expect(address) {
             self.check(word, address);
         }
     }
@@ -98,7 +88,7 @@ impl Reader {
         let word = self.word();
         self.world.host.scheduler.note("pin in copy", word as u64, 0);
         let address = self.copy.pin(self.at(word));
-        if let Some(address) = self.expect(address) {
+        if let Some(address) = self.world.expect(address) {
             self.check(word, address);
             self.pinned.push((word, address));
         }
@@ -124,7 +114,7 @@ impl Reader {
             .collect();
         self.world.host.scheduler.note("want in copy", wanted.len() as u64, 0);
         let done = self.copy.want(&wanted);
-        self.expect(done);
+        self.world.expect(done);
     }
 
     fn ask(&mut self) {
@@ -135,7 +125,7 @@ impl Reader {
             1 => self.copy.done_with(self.at(word), len),
             _ => self.copy.fetch(self.at(word), len),
         };
-        self.expect(done);
+        self.world.expect(done);
     }
 
     /// From now on nothing is older.
@@ -147,7 +137,7 @@ impl Reader {
         let now: Vec<usize> =
             self.member().history.borrow().iter().map(|all| all.len() - 1).collect();
         let renewed = self.copy.renew();
-        if self.expect(renewed).is_some() {
+        if self.world.expect(renewed).is_some() {
             self.since = now;
         }
     }

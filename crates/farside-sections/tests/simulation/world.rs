@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use farside_far::FarStore;
+use farside_far::{FarError, FarStore};
 use farside_pager::NotLent;
 use farside_pager::counters::{Counters, Snapshot};
-use farside_sections::{Host, Options, RemotePtr, Section, Shape, Structure};
+use farside_sections::{Host, Options, RemotePtr, Section, SectionError, Shape, Structure};
 
 use crate::program::Program;
 use crate::random::Random;
@@ -110,6 +110,16 @@ pub struct Member {
 }
 
 impl World {
+    /// What may fail fails only because the store did, or all is pinned; then it is given up.
+    pub fn expect<T>(&self, result: Result<T, SectionError>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(SectionError::Far(FarError::Full)) => None,
+            Err(SectionError::Pinned(_)) if self.host.is_tight() => None,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
     /// Opens one more section that shares the memory of the others, unless there is too little.
     pub fn join(&self, id: u8, random: &mut Random) -> Option<Arc<Section>> {
         let options = Options { id, shape: shape(random) };
