@@ -424,9 +424,14 @@ FARSIDE_INLINE void *farside_pin_mut(const struct farside_section *section, fars
     return address;
 }
 
+/* The slot that an address is in; of plain memory, no slot of the section. */
+FARSIDE_INLINE uint64_t farside_slot_at_(const struct farside_section *section, const void *address) {
+    return (uint64_t)((const unsigned char *)address - section->data) >> section->shift;
+}
+
 /* void farside_unpin(section, address): ends one farside_pin() that returned an address in this line. */
 FARSIDE_INLINE void farside_unpin(const struct farside_section *section, const void *address) {
-    const uint64_t slot = (uint64_t)((const unsigned char *)address - section->data) >> section->shift;
+    const uint64_t slot = farside_slot_at_(section, address);
     if (slot < section->slots) {
         __atomic_fetch_sub(&section->states[slot], (uint16_t)FARSIDE_PIN_, __ATOMIC_RELEASE);
     }

@@ -28,11 +28,7 @@ bool isOrdered(Operation *op) {
   return false;
 }
 
-namespace {
-
-/// Whether the body does nothing that lines cannot be held over: calls may free, and loops in it that hold lines themselves
-/// are what takes the time.
-bool isHarmless(scf::ForOp loop, const SymbolTable &tables) {
+bool linesStayIn(scf::ForOp loop, const SymbolTable &tables) {
   unsigned count = 0;
   bool hasLoops = false;
   WalkResult result = loop.getBody()->walk([&](Operation *op) {
@@ -46,6 +42,8 @@ bool isHarmless(scf::ForOp loop, const SymbolTable &tables) {
   });
   return !result.wasInterrupted() && !(hasLoops && count > mostWithLoops);
 }
+
+namespace {
 
 void add(SmallVectorImpl<Stream> &streams, Stream::Access access, const Stream &made, int64_t line) {
   for (Stream &stream : streams) {
@@ -73,7 +71,7 @@ Location Stream::location() const {
 
 SmallVector<Stream> streamsOf(scf::ForOp loop, const SymbolTable &tables, const DataLayout &layout) {
   SmallVector<Stream> streams;
-  if (!countsFromZero(loop) || !isHarmless(loop, tables))
+  if (!countsFromZero(loop) || !linesStayIn(loop, tables))
     return streams;
   for (Operation &op : *loop.getBody()) {
     auto [pointer, section] = accessedBy(&op);

@@ -29,6 +29,10 @@ struct Stream {
   mlir::Location location() const;
 };
 
+/// Whether a loop does nothing that lines cannot be held over: calls may free, and loops in it that hold lines themselves are
+/// what takes the time.
+bool linesStayIn(mlir::scf::ForOp loop, const mlir::SymbolTable &tables);
+
 /// The streams of a loop whose lines can be held. None if the loop does anything that lines cannot be held over, or has more
 /// of them than can be held at once.
 llvm::SmallVector<Stream> streamsOf(mlir::scf::ForOp loop, const mlir::SymbolTable &tables, const mlir::DataLayout &layout);

@@ -22,6 +22,21 @@ std::optional<int64_t> product(std::optional<int64_t> distance, int64_t factor) 
   return product;
 }
 
+/// How often `unit` a value is, if it is that many times as much.
+std::optional<int64_t> timesOf(Value value, Value unit) {
+  if (value == unit)
+    return 1;
+  Operation *op = value.getDefiningOp();
+  APInt factor;
+  if (!op || op->getNumOperands() != 2 || !matchPattern(op->getOperand(1), m_ConstantInt(&factor)))
+    return std::nullopt;
+  if (isa<arith::MulIOp, LLVM::MulOp>(op))
+    return product(timesOf(op->getOperand(0), unit), factor.getSExtValue());
+  if (isa<arith::ShLIOp, LLVM::ShlOp>(op) && factor.ult(32))
+    return product(timesOf(op->getOperand(0), unit), int64_t(1) << factor.getZExtValue());
+  return std::nullopt;
+}
+
 bool isTurnOfLoop(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
@@ -67,7 +82,7 @@ std::optional<int64_t> Strides::of(Value value) {
   if (loop.isDefinedOutsideOfLoop(value))
     return 0;
   if (value == loop.getInductionVar())
-    return 1;
+    return unit ? std::nullopt : std::optional<int64_t>(1);
   if (isTurnOfLoop(value))
     return 0;
   Operation *op = value.getDefiningOp();
@@ -82,13 +97,33 @@ std::optional<int64_t> Strides::of(Value value) {
     return sum(of(op->getOperand(0)), of(op->getOperand(1)), 1);
   if (isa<arith::SubIOp, LLVM::SubOp>(op))
     return sum(of(op->getOperand(0)), of(op->getOperand(1)), -1);
+  if (isa<arith::MulIOp, LLVM::MulOp>(op))
+    return ofProduct(op->getOperand(0), op->getOperand(1));
   APInt factor;
-  if (isa<arith::MulIOp, LLVM::MulOp>(op) && matchPattern(op->getOperand(1), m_ConstantInt(&factor)))
-    return product(of(op->getOperand(0)), factor.getSExtValue());
   if (isa<arith::ShLIOp, LLVM::ShlOp>(op) && matchPattern(op->getOperand(1), m_ConstantInt(&factor)) &&
       factor.ult(32))
     return product(of(op->getOperand(0)), int64_t(1) << factor.getZExtValue());
   return std::nullopt;
+}
+
+std::optional<int64_t> Strides::ofProduct(Value one, Value other) {
+  APInt factor;
+  if (matchPattern(other, m_ConstantInt(&factor)))
+    return product(of(one), factor.getSExtValue());
+  if (!unit)
+    return std::nullopt;
+  Strides plain(loop, layout);
+  if (std::optional<int64_t> units = timesOf(other, unit))
+    return product(plain.of(one), *units);
+  if (std::optional<int64_t> units = timesOf(one, unit))
+    return product(plain.of(other), *units);
+  return std::nullopt;
+}
+
+std::optional<int64_t> Strides::inUnits(Value value, Value wanted) {
+  Strides counted(loop, layout);
+  counted.unit = wanted;
+  return counted.of(value);
 }
 
 std::optional<int64_t> Strides::sum(std::optional<int64_t> one, std::optional<int64_t> other, int64_t sign) {

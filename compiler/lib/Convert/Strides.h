@@ -26,12 +26,18 @@ public:
 
   std::optional<int64_t> of(mlir::Value value);
 
+  /// How often `unit`, which loops do not change, a value changes by from turn to turn, if it changes by nothing else.
+  std::optional<int64_t> inUnits(mlir::Value value, mlir::Value unit);
+
 private:
+  std::optional<int64_t> ofProduct(mlir::Value one, mlir::Value other);
   static std::optional<int64_t> sum(std::optional<int64_t> one, std::optional<int64_t> other, int64_t sign);
   std::optional<int64_t> ofElement(mlir::LLVM::GEPOp element);
 
   mlir::scf::ForOp loop;
   const mlir::DataLayout &layout;
+  /// What distances are counted in; bytes if it is nothing.
+  mlir::Value unit;
 };
 
 } // namespace farside

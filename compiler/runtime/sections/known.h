@@ -30,9 +30,6 @@ PART int64_t slot_known(const struct farside_section *section, uint64_t pointer,
     return __builtin_expect(section->tags[slot] == line, 1) ? (int64_t)slot : -1;
 }
 
-/* A section may be plain memory while others of the same function are not, and then it is so for good. */
-PART int is_plain(const void *pointer) { return !(number(pointer) >> FARSIDE_ID_SHIFT_); }
-
 PART int is_split_known(uint64_t pointer, size_t size, uint32_t shift) {
     const uint64_t line = (uint64_t)1 << shift;
     return (pointer & (line - 1)) + size > line;

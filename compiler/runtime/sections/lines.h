@@ -1,31 +1,29 @@
-/* Lines that loops hold, go through, and send for. */
+/* Lines that loops hold, go through, and send for. What is plain memory is seen without a call. */
 #ifndef FARSIDE_RUNTIME_SECTIONS_LINES_H
 #define FARSIDE_RUNTIME_SECTIONS_LINES_H
 
 #include "plain.h"
 
-/*
- * How many turns of a loop a line lasts, of which each uses `size` bytes, and which is `stride` bytes on with each; 0 if
- * already the first ones lie across its end.
- */
-CALL uint64_t farside_rt_turns(const struct farside_section *section, const void *pointer, size_t size,
-                               int64_t stride) {
+CALL uint64_t turns_in_line(const struct farside_section *section, const void *pointer, size_t size, int64_t stride) {
     const uint64_t line = (uint64_t)1 << section->shift, at = number(pointer) & (line - 1);
-    if (!(number(pointer) >> FARSIDE_ID_SHIFT_) || (stride == 0 && at + size <= line)) return ~(uint64_t)0 >> 1;
+    if (stride == 0 && at + size <= line) return ~(uint64_t)0 >> 1;
     if (at + size > line) return 0;
     if (stride > 0) return (line - size - at) / (uint64_t)stride + 1;
     return at / (0 - (uint64_t)stride) + 1;
 }
 
 /*
- * Keeps the line of the first turn, for so many turns, which are no more than it lasts; null if it cannot be kept. The
- * result is the address of what the first turn uses.
+ * How many turns of a loop a line lasts, of which each uses `size` bytes, and which is `stride` bytes on with each; 0 if
+ * already the first ones lie across its end.
  */
-CALL void *farside_rt_hold(const struct farside_section *section, void *pointer, size_t size, int64_t stride,
-                           uint64_t turns, int written) {
+PART uint64_t farside_rt_turns(const struct farside_section *section, const void *pointer, size_t size,
+                               int64_t stride) {
+    return is_plain(pointer) ? ~(uint64_t)0 >> 1 : turns_in_line(section, pointer, size, stride);
+}
+
+CALL void *hold_line(const struct farside_section *section, void *pointer, size_t size, int64_t stride, uint64_t turns,
+                     int written) {
     unsigned char *address;
-    if (!turns) return 0;
-    if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return pointer;
     PROFILE_HELD(pointer, size, stride, turns, written, section->shift);
     address = (unsigned char *)farside_pin(section, number(pointer));
     if (address && written) {
@@ -35,32 +33,44 @@ CALL void *farside_rt_hold(const struct farside_section *section, void *pointer,
     return address;
 }
 
-CALL void farside_rt_let_go(const struct farside_section *section, const void *address) {
-    if (address) farside_unpin(section, address);
+/*
+ * Keeps the line of the first turn, for so many turns, which are no more than it lasts; null if it cannot be kept. The
+ * result is the address of what the first turn uses.
+ */
+PART void *farside_rt_hold(const struct farside_section *section, void *pointer, size_t size, int64_t stride,
+                           uint64_t turns, int written) {
+    if (!turns) return 0;
+    return is_plain(pointer) ? pointer : hold_line(section, pointer, size, stride, turns, written);
+}
+
+CALL void let_go_line(const struct farside_section *section, const void *address) { farside_unpin(section, address); }
+
+PART void farside_rt_let_go(const struct farside_section *section, const void *address) {
+    if (address && farside_slot_at_(section, address) < section->slots) let_go_line(section, address);
+}
+
+CALL void done_with_line(const struct farside_section *section, const void *pointer, int64_t stride, uint64_t turns,
+                         uint64_t all) {
+    const uint64_t at = number(pointer), next = at + (uint64_t)stride * turns, line = (uint64_t)1 << section->shift;
+    const uint64_t lines = (all * (uint64_t)(stride < 0 ? -stride : stride)) >> section->shift;
+    if ((at ^ next) & ~(line - 1) && lines > (uint64_t)section->sets * section->ways)
+        farside_section_do_(at, 1, FARSIDE_DO_DONE_);
 }
 
 /*
  * A loop has gone on from `pointer` by `turns` turns, of `all` that it makes. Of the line that it has left others take the
  * place first, if all of them are more than the section has room for: else it is still here when it is used again.
  */
-CALL void farside_rt_done(const struct farside_section *section, const void *pointer, int64_t stride, uint64_t turns,
+PART void farside_rt_done(const struct farside_section *section, const void *pointer, int64_t stride, uint64_t turns,
                           uint64_t all) {
-    const uint64_t at = number(pointer), next = at + (uint64_t)stride * turns, line = (uint64_t)1 << section->shift;
-    const uint64_t lines = (all * (uint64_t)(stride < 0 ? -stride : stride)) >> section->shift;
-    if (at >> FARSIDE_ID_SHIFT_ && (at ^ next) & ~(line - 1) &&
-        lines > (uint64_t)section->sets * section->ways)
-        farside_section_do_(at, 1, FARSIDE_DO_DONE_);
+    if (!is_plain(pointer)) done_with_line(section, pointer, stride, turns, all);
 }
 
-/*
- * Sends for what a loop comes to: it is at `pointer`, and has `turns` turns to go. At its start so many lines are sent
- * for, and then one with each that it comes to. It may go on in a line where it was before.
- */
-CALL void farside_rt_ahead(const struct farside_section *section, const void *pointer, size_t size, int64_t stride,
-                           uint64_t turns, uint64_t lines, int start) {
+CALL void send_ahead(const struct farside_section *section, const void *pointer, size_t size, int64_t stride,
+                     uint64_t turns, uint64_t lines, int start) {
     const uint64_t line = (uint64_t)1 << section->shift, mask = ~(line - 1), first = number(pointer);
     uint64_t last, from, to;
-    if (!(first >> FARSIDE_ID_SHIFT_) || !turns) return;
+    if (!turns) return;
     if (!start && !(((first - (uint64_t)stride) ^ first) & mask)) return;
     last = first + (uint64_t)stride * (turns - 1);
     if (stride > 0) {
@@ -80,6 +90,15 @@ CALL void farside_rt_ahead(const struct farside_section *section, const void *po
             farside_fetch(from, to - from + line);
             return;
         }
+}
+
+/*
+ * Sends for what a loop comes to: it is at `pointer`, and has `turns` turns to go. At its start so many lines are sent
+ * for, and then one with each that it comes to. It may go on in a line where it was before.
+ */
+PART void farside_rt_ahead(const struct farside_section *section, const void *pointer, size_t size, int64_t stride,
+                           uint64_t turns, uint64_t lines, int start) {
+    if (!is_plain(pointer)) send_ahead(section, pointer, size, stride, turns, lines, start);
 }
 
 #endif

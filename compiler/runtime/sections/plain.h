@@ -21,4 +21,7 @@ const struct farside_section farside_rt_plain = {
 static void *number_at(uint64_t pointer) { return (void *)(uintptr_t)pointer; }
 static uint64_t number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
 
+/* A section may be plain memory while others of the same function are not, and then it is so for good. */
+PART int is_plain(const void *pointer) { return !(number(pointer) >> FARSIDE_ID_SHIFT_); }
+
 #endif

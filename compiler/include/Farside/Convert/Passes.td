@@ -30,6 +30,18 @@ def FuseLoops : Pass<"farside-fuse-loops", "mlir::ModuleOp"> {
   let statistics = [Statistic<"fused", "loops-fused", "Loops that became part of the one before">];
 }
 
+def HoldRows : Pass<"farside-hold-rows", "mlir::ModuleOp"> {
+  let summary = "Look up once what a loop in a loop goes through again and again";
+  let description = [{
+    Of an `scf.for` with another one in it, which in each of its turns goes through the same bytes of a section, as a product
+    of matrices goes through a row, there is one more, for when all of these are in one line: it holds the line for all of its
+    turns, and what is in it is loaded and stored as plain memory. Loops that go on with the next row send for it.
+  }];
+  let dependentDialects = ["::farside::rmem::RmemDialect", "mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect",
+                           "mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"held", "rows-held", "Loops that hold rows">];
+}
+
 def HoldLines : Pass<"farside-hold-lines", "mlir::ModuleOp"> {
   let summary = "Look lines up once in loops that go through them";
   let description = [{

@@ -1,0 +1,177 @@
+#include "Rows.h"
+
+#include "LastUse.h"
+#include "Strides.h"
+#include "Farside/Dialect/Rmem/Rmem.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cstdlib>
+
+using namespace mlir;
+
+namespace farside {
+namespace {
+
+/// What is so large a part of the section at most is there still when a loop comes to it again.
+constexpr int64_t partThatStays = 4;
+
+/// So many operations behind one another a value is computed by at most.
+constexpr unsigned mostSteps = 8;
+
+bool isSameIn(Value value, scf::ForOp loop, Value known, unsigned steps) {
+  if (value == known || loop.isDefinedOutsideOfLoop(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && steps && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isSameIn(operand, loop, known, steps - 1); });
+}
+
+/// What a number of turns is: clang has loops make `max(n, n - 1)` turns that make n, which is not 0.
+Value countedBy(Value turns) {
+  auto most = turns.getDefiningOp<arith::MaxUIOp>();
+  auto less = most ? most.getRhs().getDefiningOp<arith::SubIOp>() : arith::SubIOp();
+  APInt one;
+  bool isOneLess = less && less.getLhs() == most.getLhs() && matchPattern(less.getRhs(), m_ConstantInt(&one)) && one == 1;
+  return isOneLess ? most.getLhs() : turns;
+}
+
+} // namespace
+
+Value RowsBehind::number(int64_t value) {
+  return arith::ConstantOp::create(builder, location, builder.getI64IntegerAttr(value));
+}
+
+bool RowsBehind::isOneRowOn(scf::ForOp outer) {
+  Strides strides(outer, layout);
+  Value count = countedBy(loop.getUpperBound());
+  APInt known;
+  if (!matchPattern(count, m_ConstantInt(&known)))
+    return strides.inUnits(stream.base, count) == stream.stride;
+  int64_t length;
+  return !__builtin_mul_overflow(stream.stride, known.getSExtValue(), &length) && strides.of(stream.base) == length;
+}
+
+/// A row that does not stay is new each time.
+Value RowsBehind::isNewAgain(Value isNew) {
+  int64_t capacity = tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr()).getCapacity();
+  int64_t stays = capacity / partThatStays / std::abs(stream.stride);
+  APInt known;
+  if (matchPattern(turns, m_ConstantInt(&known)))
+    return known.sgt(stays) ? arith::ConstantOp::create(builder, location, builder.getBoolAttr(true)).getResult() : isNew;
+  Value most = number(stays);
+  Value leaves = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::ugt, turns, most);
+  return arith::OrIOp::create(builder, location, isNew, leaves);
+}
+
+std::optional<Rows> RowsBehind::find(scf::ForOp from, Value isStart) {
+  // Nothing may keep a row from being come to: there may be nothing where it would be.
+  SmallVector<Value> conditions;
+  for (scf::ForOp inner = loop; inner != from;) {
+    inner = loopAround(inner, conditions);
+    conditions.push_back(inner.getUpperBound());
+  }
+  Value isNew = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
+  bool isOnce = true;
+  for (scf::ForOp outer = loopAround(from, conditions); outer; outer = loopAround(outer, conditions)) {
+    if (!countsFromZero(outer) || !llvm::all_of(conditions, [&](Value value) { return isSameInTurns(value, outer); }))
+      return std::nullopt;
+    Value isFirst =
+        arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, outer.getInductionVar(), number(0));
+    if (isSameInTurns(stream.base, outer, loop.getInductionVar())) {
+      isNew = arith::AndIOp::create(builder, location, isNew, isFirst);
+      isOnce = false;
+      conditions.push_back(outer.getUpperBound());
+      continue;
+    }
+    if (!isOneRowOn(outer))
+      return std::nullopt;
+    Value next = arith::AddIOp::create(builder, location, outer.getInductionVar(), number(1));
+    Value rows = arith::SubIOp::create(builder, location, outer.getUpperBound(), next);
+    return Rows{arith::MulIOp::create(builder, location, rows, turns),
+                arith::AndIOp::create(builder, location, isStart, isFirst), isOnce ? isNew : isNewAgain(isNew),
+                isOnce ? outer : scf::ForOp()};
+  }
+  return std::nullopt;
+}
+
+Value RowsBehind::turnsUntilDone(scf::ForOp from, std::optional<Rows> rows) {
+  auto isOne = [&](Operation *op) {
+    return llvm::any_of(stream.accesses, [&](const Stream::Access &access) { return access.op == op; });
+  };
+  // Of one slot there is no choice.
+  if (tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr()).getWays() == 1 ||
+      !isOnlyUse(from, stream.section, tables, isOne))
+    return {};
+  if (!rows || !rows->outer || !isOnlyUse(rows->outer, stream.section, tables, isOne))
+    return turns;
+  return arith::MulIOp::create(builder, location, rows->outer.getUpperBound(), turns);
+}
+
+void RowsBehind::sendAhead(std::optional<Rows> rows, Value pointer, Value rest, Value isStart) {
+  auto ahead = [&](Value turns, Value start) {
+    rmem::AheadOp::create(builder, stream.location(), stream.section.getValue(), pointer, turns, start, stream.size(),
+                          stream.stride);
+  };
+  if (!rows)
+    return ahead(rest, isStart);
+  auto when = scf::IfOp::create(builder, location, TypeRange(), rows->isNew, /*addThenBlock=*/true,
+                                /*addElseBlock=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  startIn(builder, when.thenBlock());
+  ahead(arith::AddIOp::create(builder, location, rest, rows->turns), rows->isFirst);
+  finish(builder, location, when.thenBlock(), {});
+}
+
+scf::ForOp loopAround(Operation *op, SmallVectorImpl<Value> &conditions) {
+  Operation *around = op->getParentOp();
+  for (; isa<scf::IfOp>(around); around = around->getParentOp())
+    if (!around->hasAttr(doesTheSame))
+      conditions.push_back(cast<scf::IfOp>(around).getCondition());
+  return dyn_cast<scf::ForOp>(around);
+}
+
+bool isSameInTurns(Value value, scf::ForOp loop, Value known) { return isSameIn(value, loop, known, mostSteps); }
+
+Value copyOf(OpBuilder &builder, scf::ForOp loop, Value value, IRMapping &copies) {
+  if (Value copied = copies.lookupOrNull(value))
+    return copied;
+  if (loop.isDefinedOutsideOfLoop(value))
+    return value;
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    if (!copies.contains(operand))
+      copies.map(operand, copyOf(builder, loop, operand, copies));
+  builder.clone(*op, copies);
+  return copies.lookup(value);
+}
+
+Value accessHeld(OpBuilder &builder, Operation *access, Value address, const IRMapping &copies) {
+  // Lines are aligned to no more.
+  auto alignment = [](uint64_t own) { return unsigned(std::min<uint64_t>(own, 64)); };
+  if (auto load = dyn_cast<rmem::LoadOp>(access))
+    return LLVM::LoadOp::create(builder, load.getLoc(), load.getType(), address, alignment(load.getAlignment()));
+  auto store = cast<rmem::StoreOp>(access);
+  LLVM::StoreOp::create(builder, store.getLoc(), copies.lookupOrDefault(store.getValue()), address,
+                        alignment(store.getAlignment()));
+  return {};
+}
+
+void finish(OpBuilder &builder, Location location, Block *block, ValueRange results) {
+  if (block->empty() || !block->back().hasTrait<OpTrait::IsTerminator>()) {
+    builder.setInsertionPointToEnd(block);
+    scf::YieldOp::create(builder, location, results);
+  }
+}
+
+void startIn(OpBuilder &builder, Block *block) {
+  if (!block->empty() && block->back().hasTrait<OpTrait::IsTerminator>())
+    builder.setInsertionPoint(&block->back());
+  else
+    builder.setInsertionPointToEnd(block);
+}
+
+} // namespace farside
