@@ -189,7 +189,7 @@ static void print(const float *logits, long words) {
 
 int main(int argc, char **argv) {
     struct shape shape = {argument(argc, argv, 1, 12), argument(argc, argv, 2, 12), argument(argc, argv, 3, 768),
-                          argument(argc, argv, 4, 50257), argument(argc, argv, 5, 16)};
+                          argument(argc, argv, 4, 50257), argument(argc, argv, 5, 256)};
     long passes = argument(argc, argv, 6, 1);
     struct model model = new_model(shape);
     struct state state = new_state(shape);
