@@ -21,11 +21,21 @@ PART uint64_t farside_rt_turns(const struct farside_section *section, const void
     return is_plain(pointer) ? ~(uint64_t)0 >> 1 : turns_in_line(section, pointer, size, stride);
 }
 
+/* As farside_pin(). Of a section that only one thread uses nothing changes but by its own calls. */
+static void *pin_line(const struct farside_section *section, uint64_t pointer) {
+    const int64_t slot = section->shared ? -1 : farside_slot_(section, farside_line_(section, pointer));
+    const uint16_t state = slot < 0 ? 0 : section->states[slot];
+    if (__builtin_expect((state & FARSIDE_STATE_) != FARSIDE_READY_ || state >= FARSIDE_MOST_PINS_ * FARSIDE_PIN_, 0))
+        return farside_pin(section, pointer);
+    section->states[slot] = state + FARSIDE_PIN_;
+    return farside_in_slot_(section, slot, pointer);
+}
+
 CALL void *hold_line(const struct farside_section *section, void *pointer, size_t size, int64_t stride, uint64_t turns,
                      int written) {
     unsigned char *address;
     PROFILE_HELD(pointer, size, stride, turns, written, section->shift);
-    address = (unsigned char *)farside_pin(section, number(pointer));
+    address = (unsigned char *)pin_line(section, number(pointer));
     if (address && written) {
         const int64_t way = stride * (int64_t)(turns - 1);
         farside_note_written(section, way < 0 ? address + way : address, size + (uint64_t)(way < 0 ? -way : way));
@@ -46,7 +56,12 @@ PART void *farside_rt_hold(const struct farside_section *section, void *pointer,
 CALL void let_go_line(const struct farside_section *section, const void *address) { farside_unpin(section, address); }
 
 PART void farside_rt_let_go(const struct farside_section *section, const void *address) {
-    if (address && farside_slot_at_(section, address) < section->slots) let_go_line(section, address);
+    const uint64_t slot = farside_slot_at_(section, address);
+    if (!address || slot >= section->slots) return;
+    if (section->shared)
+        let_go_line(section, address);
+    else
+        section->states[slot] -= FARSIDE_PIN_;
 }
 
 CALL void done_with_line(const struct farside_section *section, const void *pointer, int64_t stride, uint64_t turns,
