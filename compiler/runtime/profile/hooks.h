@@ -28,7 +28,7 @@ struct farside_section_options;
 
 /* What a function looked up in a section, in one thread. */
 struct farside_profile_lookups_ {
-    uint64_t lookups, misses, miss_ticks;
+    uint64_t lookups, writes, misses, miss_ticks;
 };
 
 /* Whether the program is profiled in this run. */
@@ -65,6 +65,7 @@ static inline __attribute__((always_inline)) void farside_profile_count_(uint64_
     struct farside_profile_lookups_ *row = farside_profile_row_;
     if (!row) return;
     row[pointer >> FARSIDE_ID_SHIFT_].lookups++;
+    if (written) row[pointer >> FARSIDE_ID_SHIFT_].writes++;
     if (__builtin_expect(farside_profile_is_traced_((pointer & FARSIDE_PROFILE_OFFSET_) >> unit_shift), 0))
         farside_profile_lookup_(pointer, size, written);
 }

@@ -42,10 +42,12 @@ FAST void farside_profile_lookup_(uint64_t pointer, size_t size, int written) {
 void farside_profile_range_(uint64_t pointer, size_t size, int written) {
     const uint32_t id = (uint32_t)(pointer >> FARSIDE_ID_SHIFT_), place = state.place_of[id];
     struct thread *thread = self();
-    uint64_t line;
+    uint64_t line, lines;
     if (!thread || !place || !size) return;
     line = state.sections[place - 1].line;
-    farside_profile_row_[id].lookups += (pointer + size - 1) / line - pointer / line + 1;
+    lines = (pointer + size - 1) / line - pointer / line + 1;
+    farside_profile_row_[id].lookups += lines;
+    if (written) farside_profile_row_[id].writes += lines;
     farside_profile_trace_(thread, pointer, size, written);
 }
 

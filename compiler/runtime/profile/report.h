@@ -28,7 +28,7 @@ static void write_comma(FILE *file, int *first) {
 
 /* What all threads did, in one of a function's places in their tables. */
 static lookups sum_of_lookups(uint64_t row, uint32_t id) {
-    lookups sum = {0, 0, 0};
+    lookups sum = {0, 0, 0, 0};
     const struct thread *thread;
     for (thread = state.threads; thread; thread = thread->next)
         if (row <= thread->functions) {
@@ -92,9 +92,28 @@ static void write_site(FILE *file, const struct site *site, double tick, int *fi
             site->blocks ? (double)(last - state.ticks) * tick : 0.0);
 }
 
+/* Who used a section: whether the main thread did, how many others, as many as there were at once, and whether they wrote. */
+static void write_users(FILE *file, uint32_t id) {
+    const struct thread *thread;
+    uint64_t row, others = 0;
+    int by_main = 0, others_write = 0;
+    for (thread = state.threads; thread; thread = thread->next) {
+        uint64_t looked_up = 0, wrote = 0;
+        for (row = 0; id && row <= thread->functions; row++) {
+            looked_up += thread->rows[row * MOST_SECTIONS + id].lookups;
+            wrote += thread->rows[row * MOST_SECTIONS + id].writes;
+        }
+        by_main |= looked_up && thread->is_main;
+        others += looked_up && !thread->is_main;
+        others_write |= wrote && !thread->is_main;
+    }
+    fprintf(file, "\"main\":%s,\"other_threads\":%llu,\"others_write\":%s", by_main ? "true" : "false",
+            (unsigned long long)others, others_write ? "true" : "false");
+}
+
 static void write_section(FILE *file, const struct section *section, double tick, int *first) {
     const uint32_t id = section->section->id;
-    lookups sum = {0, 0, 0};
+    lookups sum = {0, 0, 0, 0};
     uint64_t row;
     for (row = 0; id && row <= state.function_count; row++) {
         const lookups each = sum_of_lookups(row, id);
@@ -108,6 +127,8 @@ static void write_section(FILE *file, const struct section *section, double tick
     fprintf(file, ",\"line\":%llu,\"ways\":%u,\"capacity\":%llu,", (unsigned long long)section->line, section->ways,
             (unsigned long long)section->capacity);
     write_lookups(file, &sum, tick);
+    fputc(',', file);
+    write_users(file, id);
     fprintf(file, ",\"unit\":%llu,\"rate\":%llu}", (unsigned long long)(section->line > 4096 ? section->line : 4096),
             (unsigned long long)state.rate);
 }

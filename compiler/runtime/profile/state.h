@@ -60,6 +60,8 @@ struct thread {
     struct thread *next, *next_free;
     uint32_t functions;
     int32_t depth;
+    /* Whether it is the one that the program began with. */
+    int is_main;
     struct activity *activities;
     /* Of each function, and of what is called by none of them, for each section. */
     lookups *rows;

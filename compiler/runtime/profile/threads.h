@@ -50,6 +50,7 @@ SLOW struct thread *farside_profile_begin_(void) {
     unlock();
     farside_profile_self_ = thread;
     if (thread) {
+        thread->is_main = syscall(SYS_gettid) == state.pid;
         choose_row(thread);
         pthread_setspecific(state.thread_key, thread);
     }
