@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache::Ways;
 use crate::candidates::Site;
+use crate::threads::{Apart, Each};
 
 /// Sections for a program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,6 +53,9 @@ pub struct Section {
     /// Whether of its records only the fields come and go that are used, in loops that use no others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fields: bool,
+    /// What each thread has for itself, of this capacity; none: all threads use one cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<Each>,
 }
 
 /// A site as a section file names it.
@@ -80,7 +84,7 @@ impl Configuration {
         let mut groups: BTreeMap<&str, u64> = BTreeMap::new();
         for section in &self.sections {
             let largest = groups.entry(section.group()).or_insert(0);
-            *largest = section.capacity.max(*largest);
+            *largest = section.bytes().max(*largest);
         }
         groups.values().sum()
     }
@@ -130,10 +134,7 @@ impl Configuration {
                 other.sections.len() == merged.sections.len() && other.offload == merged.offload;
             for section in same.then_some(&mut merged.sections)? {
                 let there = other.section(&section.name)?;
-                let shape = |it: &Section| {
-                    (it.sites.clone(), it.line, it.ways, it.ahead, it.with.clone(), it.fields)
-                };
-                if shape(there) != shape(section) {
+                if !there.differs_in_capacity_only(section) {
                     return None;
                 }
                 section.capacities.push((*local, there.capacity));
@@ -190,6 +191,11 @@ impl Configuration {
             if section.fields {
                 text.push_str("fields = true\n");
             }
+            match section.apart() {
+                Some(Apart::Own) => text.push_str("own = true\n"),
+                Some(Apart::Copies) => text.push_str("copies = true\n"),
+                None => {}
+            }
             text.push_str("sites = [\n");
             section.sites.iter().for_each(|site| {
                 let _ = writeln!(text, "    {{ {} }},", site.keys());
@@ -204,6 +210,12 @@ impl Section {
     /// The name of the section by which those are known that share memory with it.
     pub fn group(&self) -> &str {
         self.with.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Whether it is as another one, but for bytes.
+    fn differs_in_capacity_only(&self, other: &Self) -> bool {
+        let shape = |it: &Self| (it.line, it.ways, it.ahead, it.fields, it.apart());
+        shape(self) == shape(other) && self.sites == other.sites && self.with == other.with
     }
 }
 
@@ -255,6 +267,7 @@ mod tests {
             ahead: Some(0),
             with: Some("edges".to_owned()),
             fields: true,
+            each: Some(Each { apart: Apart::Own, caches: 3 }),
         };
         let all = Configuration { sections: vec![section], ..Configuration::default() };
         let offload = vec!["f".to_owned(), "a::\"b\"".to_owned()];
@@ -272,6 +285,8 @@ mod tests {
         assert_eq!(section["ahead"].as_integer(), Some(0));
         assert_eq!(section["with"].as_str(), Some("edges"));
         assert_eq!(section["fields"].as_bool(), Some(true));
+        assert_eq!(section["own"].as_bool(), Some(true));
+        assert!(section.get("copies").is_none());
         assert_eq!(section["sites"].as_array().map(Vec::len), Some(2));
         assert_eq!(section["sites"][1]["file"].as_str(), Some("a \"b\".c"));
         assert!(section["sites"][0].get("column").is_none());
@@ -290,6 +305,7 @@ mod tests {
             ahead: None,
             with: with.map(str::to_owned),
             fields: false,
+            each: None,
         };
         let sections =
             [("a", 5, None), ("b", 7, Some("a")), ("c", 3, None), ("d", 2, Some("a"))].map(of);
@@ -329,6 +345,7 @@ mod tests {
                 ahead: None,
                 with: None,
                 fields: false,
+                each: None,
             };
             Configuration { sections: vec![section], ..Configuration::default() }
         };

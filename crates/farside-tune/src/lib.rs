@@ -17,6 +17,7 @@ mod profile;
 mod significance;
 mod sizes;
 mod suffering;
+mod threads;
 pub mod trace;
 
 pub use cache::{Counts, Sampled, Ways};
@@ -31,3 +32,4 @@ pub use profile::{FunctionProfile, Profile, SectionProfile, SiteProfile};
 pub use significance::{Verdict, compare};
 pub use sizes::{Choice, NoRoom, Part, Sizes, solve};
 pub use suffering::{Overheads, Suffering, rank};
+pub use threads::{Apart, Each, Users};

@@ -97,6 +97,15 @@ pub struct SectionProfile {
     pub misses: u64,
     /// How long.
     pub miss_seconds: f64,
+    /// Whether the main thread looked for some.
+    #[serde(default)]
+    pub main: bool,
+    /// How many other threads did, as many as there were at the same time.
+    #[serde(default)]
+    pub other_threads: u32,
+    /// Whether one of these did to write.
+    #[serde(default)]
+    pub others_write: bool,
     /// Bytes of which all accesses are in the trace, or none.
     pub unit: u64,
     /// One of so many units is in the trace.

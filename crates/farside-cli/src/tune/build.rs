@@ -1,6 +1,5 @@
 //! Building the program in the ways that tuning needs.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +9,7 @@ use object::{Object, ObjectSection, ReadCache};
 
 use crate::Failure;
 use crate::compiler;
-use crate::explain;
+use crate::explain::{self, notes::Unit};
 
 /// The part of a program in which the compiler lists what may go to sections.
 const PART: &str = ".farside.candidates";
@@ -145,11 +144,9 @@ impl Built {
         Candidates::read(bytes).map_err(|why| unreadable(format!("what the compiler says: {why}")))
     }
 
-    /// Sections of whose records loops use only some fields, as the compiler has noted.
-    pub fn divisible(&self) -> BTreeSet<String> {
-        let units = explain::units_of(&self.path).unwrap_or_default();
-        let sections = units.into_iter().flat_map(|unit| unit.fields);
-        sections.filter(|it| !it.loops.is_empty()).map(|it| it.section).collect()
+    /// What the compiler has noted of it; nothing if there are no sections.
+    pub fn notes(&self) -> Vec<Unit> {
+        explain::units_of(&self.path).unwrap_or_default()
     }
 }
 

@@ -56,11 +56,12 @@ fn changes(best: &Configuration, decision: &Decision) -> Vec<String> {
         if (old.line, old.ways) != (taken.line, taken.ways) {
             changes.push(format!("'{name}': {shape}"));
         }
-        if (old.capacity as f64 - taken.capacity as f64).abs() > SAME * taken.capacity as f64 {
+        let capacity = old.bytes();
+        if (capacity as f64 - taken.capacity as f64).abs() > SAME * taken.capacity as f64 {
             changes.push(format!(
                 "'{name}': {} instead of {}",
                 Size(taken.capacity),
-                Size(old.capacity)
+                Size(capacity)
             ));
         }
     }

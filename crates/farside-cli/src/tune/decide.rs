@@ -57,6 +57,12 @@ impl Room {
     pub fn most(&self) -> u64 {
         self.local.saturating_sub(PAGED) & !(STEP - 1)
     }
+
+    /// The share in these of so many bytes of all that the program uses.
+    pub fn share(&self, bytes: u64) -> u64 {
+        let all = u128::from(self.footprint.max(1));
+        (u128::from(self.most()) * u128::from(bytes) / all) as u64
+    }
 }
 
 /// Sections as they usually are for how they are used: what is needed to measure them.
@@ -68,11 +74,8 @@ pub fn first(
 ) -> Configuration {
     let inside: u64 = proposals.iter().map(|it| it.bytes).sum();
     let outside = room.footprint.saturating_sub(inside);
-    let share = |bytes: u64| {
-        (u128::from(room.most()) * u128::from(bytes) / u128::from(room.footprint.max(1))) as u64
-    };
     // What is paged keeps its share; streams get a window, others what is left by their bytes.
-    let mut left = room.most().saturating_sub(share(outside));
+    let mut left = room.most().saturating_sub(room.share(outside));
     let shape = |it: &Proposal| {
         let (line, ways) = usual(it.pattern, network);
         match it.pattern {
@@ -131,6 +134,7 @@ fn section(
         ahead: None,
         with: None,
         fields: false,
+        each: None,
     }
 }
 
@@ -184,6 +188,8 @@ pub struct Known<'a> {
     pub room: Room,
     /// Lines and structures that are not to change: those of sections by the same name.
     pub shapes: Option<&'a Configuration>,
+    /// The best so far, of which is kept what does not follow from a profile.
+    pub latest: &'a Configuration,
     /// Seconds that what stays in paged memory waits when all is paged.
     pub paged_seconds: f64,
     /// Whether there was room for everything in that run, so that it does not tell what is waited for.
@@ -250,14 +256,22 @@ impl Known<'_> {
             let mut made =
                 section(self.candidates, proposal, taken.line, taken.ways, taken.capacity);
             let first = group_of(&made.name).and_then(|group| groups[group].first());
-            let before = self.shapes.and_then(|shapes| shapes.section(&made.name));
-            made.fields = before.is_some_and(|it| it.fields);
             made.with = first.filter(|first| **first != made.name).cloned();
+            let made = self.as_before(made);
             decision.configuration.sections.push(made);
             decision.sections.push(Decided { proposal: proposal.clone(), layouts, taken });
         }
         decision.configuration.mend();
         Ok(decision)
+    }
+
+    /// A section with what does not follow from a profile as it was, in as many bytes.
+    fn as_before(&self, made: Section) -> Section {
+        let before = self.shapes.unwrap_or(self.latest).section(&made.name);
+        let Some(before) = before.filter(|it| it.sites == made.sites) else { return made };
+        let made = Section { fields: before.fields, ..made };
+        let divided = before.each.and_then(|each| made.divided(each, made.capacity));
+        divided.unwrap_or(made)
     }
 
     fn layouts(&self, proposal: &Proposal, place: usize) -> Vec<Layout> {
@@ -366,6 +380,7 @@ mod tests {
             network: &Network { latency: 5e-6, per_byte: 1e-9 },
             room: Room { local: PAGED + 9 * MIB / 4, footprint: 5 * MIB },
             shapes,
+            latest: &Configuration::default(),
             paged_seconds: 0.0,
             has_room: false,
         };

@@ -1,10 +1,10 @@
 //! What was done so far, kept in a file so that tuning can go on after it was stopped.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use farside_tune::Configuration;
+use farside_tune::{Configuration, Users};
 use serde::{Deserialize, Serialize};
 
 use super::build::write;
@@ -46,6 +46,15 @@ pub struct Tuning {
     /// Sections of whose records loops use only some fields, as builds of what was tried have told.
     #[serde(default)]
     pub divisible: BTreeSet<String>,
+    /// Sections that several threads may use, as such builds have told.
+    #[serde(default)]
+    pub shared: BTreeSet<String>,
+    /// Places and functions of allocations that stay in paged memory, though a section file names them.
+    #[serde(default)]
+    pub staying: BTreeSet<(String, String)>,
+    /// The threads that use sections, as builds that measure themselves have told.
+    #[serde(default)]
+    pub users: BTreeMap<String, Users>,
     /// The best configuration.
     pub best: Configuration,
     /// Seconds of runs with it.
@@ -99,6 +108,8 @@ pub enum Outcome {
     Open,
     /// It was not to be measured.
     Broken(String),
+    /// It was not run: what was to be improved would stay in paged memory, for this reason.
+    Stays(String),
 }
 
 /// What a section would cost.

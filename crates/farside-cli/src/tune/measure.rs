@@ -84,6 +84,12 @@ impl Search<'_> {
                     return Ok(None);
                 }
             };
+        let notes = built.notes();
+        tuning.learn(&step.configuration, &notes);
+        if let Some(refused) = tuning.refused(&step.configuration, &notes) {
+            step.outcome = refused;
+            return Ok(None);
+        }
         let has_sections = best.is_some();
         let best = best.unwrap_or(self.paged);
         // Times of another moment say little, unless they are far apart.

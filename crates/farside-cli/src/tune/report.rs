@@ -6,7 +6,7 @@ use farside_report::chart::{Axis, BarChart, LineChart, Series};
 use farside_report::report::{Figure, Report, Section, Table};
 
 use farside_symbols::demangled;
-use farside_tune::SitePlace;
+use farside_tune::{Apart, SitePlace};
 
 use super::changes::structure;
 use super::journal::{Journal, Outcome, Stays, Step, Tuning, median};
@@ -23,9 +23,14 @@ pub fn text(journal: &Journal) -> String {
             let with = section.with.as_ref();
             let shared = with.map_or(String::new(), |it| format!(", memory shared with '{it}'"));
             let fields = if section.fields { ", fields that are used only" } else { "" };
+            let threads = match section.apart() {
+                Some(Apart::Own) => ", of which each thread has its own",
+                Some(Apart::Copies) => ", of which each thread but the main one has a copy",
+                None => "",
+            };
             let _ = writeln!(
                 text,
-                "  {:<20} {capacity} in lines of {line}, {}{fields}{shared}: {}",
+                "  {:<20} {capacity} in lines of {line}, {}{fields}{shared}{threads}: {}",
                 section.name,
                 structure(section.ways),
                 sites.collect::<Vec<_>>().join(", ")
@@ -74,6 +79,7 @@ pub fn line(number: usize, step: &Step) -> String {
         Outcome::RolledBack => format!("{}, slower, rolled back", seconds(step)),
         Outcome::Open => format!("{:.3} s, no faster as far as can be told", median(&step.times)),
         Outcome::Broken(why) => format!("not kept: {why}"),
+        Outcome::Stays(why) => format!("rolled back, since this would stay in paged memory: {why}"),
     };
     format!("step {number}, {}: {} -> {outcome}", step.what, step.changes.join("; "))
 }
@@ -177,6 +183,7 @@ fn steps_table(tuning: &Tuning) -> Table {
             Outcome::RolledBack => "rolled back".to_owned(),
             Outcome::Open => "no difference".to_owned(),
             Outcome::Broken(why) => format!("broken: {why}"),
+            Outcome::Stays(why) => format!("rolled back; this would stay in paged memory: {why}"),
         };
         vec![
             format!("{}. {}", number + 1, step.what),

@@ -9,6 +9,7 @@ use farside_tune::{
     compare, group, rank,
 };
 
+use super::apart;
 use super::build::{Builder, Built, Variant};
 use super::changes::step_of;
 use super::decide::{self, Decision, Known, Room, sites_of};
@@ -98,17 +99,16 @@ impl Search<'_> {
         // First what follows from profiles; when that gains nothing more, what can only be tried.
         let mut deciding = true;
         let mut sharing = None;
-        tuning.divisible.extend(best.iter().flat_map(Built::divisible));
+        if let Some(best) = &best {
+            tuning.learn(&tuning.best.clone(), &best.notes());
+        }
         while (tuning.steps.len() as u32) < self.effort.iterations && !tuning.is_done {
             let chosen = choose(self.candidates, &suffered.profile, &suffered.ranked, thresholds);
             let proposals = self.propose(&chosen, &suffered, &excluded);
             let next = match deciding {
                 true => self.decide(tuning, &proposals, &suffered, &mut sharing)?,
                 false if self.shapes.is_some() => None,
-                false => {
-                    let shared = sharing.take().and_then(|it| step_of(tuning, it));
-                    shared.or_else(|| variations(tuning, self.candidates).into_iter().next())
-                }
+                false => self.variation(tuning, &mut sharing),
             };
             stop::check()?;
             let Some(mut step) = next else {
@@ -126,7 +126,6 @@ impl Search<'_> {
             };
             let built = self.measure(tuning, &mut step, best.as_ref())?;
             stop::check()?;
-            tuning.divisible.extend(built.iter().flat_map(Built::divisible));
             let before = median(&tuning.times);
             match (&step.outcome, built) {
                 (Outcome::Kept, Some(built)) => {
@@ -255,11 +254,23 @@ impl Search<'_> {
         group(self.candidates, &chosen, bytes)
     }
 
+    /// The next step of those that can only be tried: what threads have for themselves gains most. What was foreseen of
+    /// sections that share memory was of such as all threads use.
+    fn variation(&self, tuning: &Tuning, sharing: &mut Option<Decision>) -> Option<Step> {
+        let apart = apart::variations(tuning, self.room).into_iter().next();
+        if tuning.base().sections.iter().any(|it| it.each.is_some()) {
+            *sharing = None;
+        }
+        apart
+            .or_else(|| sharing.take().and_then(|it| step_of(tuning, it)))
+            .or_else(|| variations(tuning, self.candidates).into_iter().next())
+    }
+
     /// The next step by profile; none if it would change nothing. What may be tried later is `sharing`: the same with sections
     /// that share memory.
     fn decide(
         &mut self,
-        tuning: &Tuning,
+        tuning: &mut Tuning,
         proposals: &[Proposal],
         suffered: &Suffered,
         sharing: &mut Option<Decision>,
@@ -290,7 +301,7 @@ impl Search<'_> {
             outcome,
             curves: Vec::new(),
         };
-        let (decision, shared) = match self.profile_of(&measured, proposals, suffered) {
+        let (decision, shared) = match self.profile_of(tuning, &measured, proposals, suffered) {
             Ok(decisions) => decisions,
             Err(why) => return Ok(Some(broken(Outcome::Broken(why.to_string())))),
         };
@@ -302,6 +313,7 @@ impl Search<'_> {
     /// memory, if less is to be expected to be waited for.
     fn profile_of(
         &mut self,
+        tuning: &mut Tuning,
         measured: &Configuration,
         proposals: &[Proposal],
         suffered: &Suffered,
@@ -311,6 +323,8 @@ impl Search<'_> {
         self.progress.say("decides on lines, structures and sizes");
         let (accesses, uses) = decide::accesses(&profile, &trace).map_err(fails)?;
         let _ = std::fs::remove_file(&trace);
+        let users = profile.sections.iter().map(|it| (it.name.clone(), it.into()));
+        tuning.users.extend(users);
         let known = Known {
             candidates: self.candidates,
             proposals,
@@ -320,6 +334,7 @@ impl Search<'_> {
             network: &self.network,
             room: self.room,
             shapes: self.shapes.as_ref(),
+            latest: tuning.base(),
             paged_seconds: suffered.waits.elsewhere(&sites_of(proposals)),
             has_room,
         };

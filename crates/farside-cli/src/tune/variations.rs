@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use farside_tune::{Candidates, Configuration, Section};
+use farside_tune::{Apart, Candidates, Configuration, Section};
 
 use super::changes::structure;
 use super::journal::{Outcome, Step, Tuning};
@@ -34,7 +34,8 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
         configuration.sections.iter_mut().filter(|it| it.name == of.name).for_each(change);
         step(what, configuration, format!("'{}': {to}", of.name))
     };
-    let whole = sections.iter().filter(|it| !it.fields && tuning.divisible.contains(&it.name));
+    let is_whole = |it: &&&Section| !it.fields && it.apart() != Some(Apart::Copies);
+    let whole = sections.iter().filter(is_whole).filter(|it| tuning.divisible.contains(&it.name));
     let fields = whole.map(|section| {
         let words = "fields that are used come and go, gathered there, instead of whole lines";
         changed(section, "fields of records", words.to_owned(), &|it| it.fields = true)
@@ -114,7 +115,7 @@ fn simpler(section: &Section) -> Option<u32> {
     }
 }
 
-fn step(what: &str, configuration: Configuration, changes: String) -> Step {
+pub fn step(what: &str, configuration: Configuration, changes: String) -> Step {
     Step {
         what: what.to_owned(),
         configuration,
@@ -146,6 +147,7 @@ mod tests {
             ahead: None,
             with: None,
             fields: false,
+            each: None,
         }
     }
 
