@@ -92,7 +92,7 @@ static void write_site(FILE *file, const struct site *site, double tick, int *fi
             site->blocks ? (double)(last - state.ticks) * tick : 0.0);
 }
 
-/* Who used a section: whether the main thread did, how many others, as many as there were at once, and whether they wrote. */
+/* Who used a section: whether the main thread did, how many others at the same time, and whether they wrote. */
 static void write_users(FILE *file, uint32_t id) {
     const struct thread *thread;
     uint64_t row, others = 0;

@@ -79,7 +79,7 @@ impl Users {
 }
 
 impl Section {
-    /// The same where threads have caches for themselves, which have so many bytes together; none if each had too few for it.
+    /// The same where threads have caches for themselves, which have so many bytes together; none if each had too few.
     pub fn divided(&self, each: Each, bytes: u64) -> Option<Self> {
         let unit = self.line.max(PAGE);
         let capacity = bytes / u64::from(each.caches.max(1)) / unit * unit;

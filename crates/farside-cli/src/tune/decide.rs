@@ -198,14 +198,18 @@ pub struct Known<'a> {
 
 impl Known<'_> {
     /// Names of sections that can share memory, the first of each group first: those that are not used at the same time, or
-    /// those that are not to change. What is used in order takes so little that it has its own.
+    /// those that are not to change. What is used in order takes so little that it has its own, and so has what threads have for
+    /// themselves.
     pub fn groups(&self) -> Vec<Vec<String>> {
         if let Some(shapes) = self.shapes {
             return groups_of(shapes);
         }
         let place = |it: &Proposal| self.profile.sections.iter().position(|of| of.name == it.name);
         let is_random = |it: &&Proposal| matches!(it.pattern, Pattern::Random { .. });
-        let mut random: Vec<&Proposal> = self.proposals.iter().filter(is_random).collect();
+        let is_common =
+            |it: &&Proposal| self.latest.section(&it.name).is_none_or(|it| it.each.is_none());
+        let random = self.proposals.iter().filter(is_random).filter(is_common);
+        let mut random: Vec<&Proposal> = random.collect();
         random.sort_by_key(|it| std::cmp::Reverse(it.bytes));
         let places: Vec<usize> = random.into_iter().filter_map(place).collect();
         let name = |place: usize| self.profile.sections[place].name.clone();
