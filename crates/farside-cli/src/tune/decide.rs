@@ -248,10 +248,12 @@ impl Known<'_> {
         };
         let mut parts: Vec<Part> = looked_at.iter().map(part).collect();
         let inside: u64 = looked_at.iter().map(|(it, _)| it.bytes).sum();
-        parts.push(self.paged(self.room.footprint.saturating_sub(inside)));
+        let outside = self.room.footprint.saturating_sub(inside);
+        parts.push(self.paged(outside));
         let sizes = solve(&parts, self.room.local)
             .map_err(|no_room| Failure::usage(format!("--local: {no_room}")))?;
         let mut decision = Decision { seconds: sizes.seconds, ..Decision::default() };
+        decision.configuration.paged = outside;
         if let Some(shapes) = self.shapes {
             decision.configuration.offload.clone_from(&shapes.offload);
         }
@@ -407,6 +409,8 @@ mod tests {
         let with: Vec<_> = shared.configuration.sections.iter().map(|it| it.with.clone()).collect();
         assert_eq!(with, [None, Some("nodes".to_owned())]);
         assert!(!alone.configuration.shares());
+        // A section file says what there is besides: 5 MiB without two sections of 2.
+        assert_eq!((shared.configuration.paged, alone.configuration.paged), (MIB, MIB));
     }
 
     #[test]
