@@ -7,6 +7,7 @@
 #include "Farside/Profile/Instrument.h"
 #include "Farside/Profile/Kept.h"
 #include "Farside/Profile/SpecializeAll.h"
+#include "Farside/Remote/Containers.h"
 #include "Farside/Remote/LendableCalls.h"
 #include "Farside/Remote/Specialize.h"
 #include "Farside/Remote/SunkAccesses.h"
@@ -34,6 +35,8 @@ cl::opt<std::string> passes("farside-passes", cl::desc("Passes of farside-opt to
 
 cl::opt<std::string> sections("farside-sections", cl::desc("The section file"));
 cl::opt<std::string> support("farside-support", cl::desc("What converted programs need of sections, as bitcode"));
+cl::opt<std::string> containers("farside-containers",
+                                cl::desc("What containers call of the C++ library, as bitcode"));
 cl::opt<bool> whole("farside-whole-program", cl::desc("What is compiled is all of the program"));
 cl::opt<bool> linked("farside-linked", cl::desc("The program is converted when it is linked"));
 
@@ -129,6 +132,16 @@ void remark(const farside::Notes::Offload &offload) {
   errs() << " [-Rfarside]\n";
 }
 
+/// Before anything is inlined, so that what containers call may be, too.
+void addContainers(Module &module) {
+  if (containers.empty() || (profile.empty() && !farside::hasSites(module)))
+    return;
+  auto bitcode = MemoryBuffer::getFile(containers);
+  std::string why = bitcode ? farside::defineContainers(module, **bitcode) : bitcode.getError().message();
+  if (!why.empty())
+    module.getContext().emitError("cannot add " + containers + ": " + why);
+}
+
 /// Comes before everything else: nothing is inlined yet.
 class SitesPass : public PassInfoMixin<SitesPass> {
 public:
@@ -140,6 +153,8 @@ public:
     farside::markOffloaded(module, sectionFile());
     for (const auto &error : errors)
       fail(module, error);
+    if (!linked)
+      addContainers(module);
     if (whole)
       internalizeModule(module, [](const GlobalValue &value) { return value.getName() == "main"; });
     return PreservedAnalyses::none();
@@ -340,7 +355,8 @@ public:
     for (const auto &stale : farside::staleSites(module, sectionFile()))
       fail(module, stale);
     farside::inlineAllocating(module, sectionFile());
-    return PreservedAnalyses::all();
+    addContainers(module);
+    return PreservedAnalyses::none();
   }
 
   static bool isRequired() { return true; }

@@ -24,11 +24,12 @@ namespace {
 /// The part of the program that holds them.
 constexpr StringLiteral part = ".farside.candidates";
 
-/// The files that were compiled.
+/// The files that were compiled, other than what is linked in of the library.
 std::string unitsOf(const Module &module) {
   SetVector<StringRef> names;
   for (const DICompileUnit *unit : module.debug_compile_units())
-    names.insert(unit->getFilename());
+    if (!isOfSystem(*unit->getFile()))
+      names.insert(unit->getFilename());
   return names.empty() ? module.getSourceFileName() : join(names, ", ");
 }
 

@@ -124,11 +124,23 @@ Made madeBy(const Use &use) {
   return Made::something;
 }
 
+/// Whether the same place is accessed as a number elsewhere: a load that was put before a loop has lost what was said of it.
+bool isAtNumber(const LoadInst &load) {
+  return any_of(load.getPointerOperand()->users(), [&](const User *user) {
+    auto *access = dyn_cast<Instruction>(user);
+    return access && access != &load && access->getFunction() == load.getFunction() &&
+           getLoadStorePointerOperand(access) == load.getPointerOperand() && getLoadStoreType(access) == load.getType() &&
+           isNumber(*access, load.getType());
+  });
+}
+
 } // namespace
 
-bool isUsedAsNumber(const Instruction &loaded) {
+bool isUsedAsNumber(const LoadInst &loaded) {
   if (!loaded.getType()->isIntegerTy())
     return false;
+  if (isAtNumber(loaded))
+    return true;
   SmallSetVector<const Value *, 16> followed;
   followed.insert(&loaded);
   for (size_t at = 0; at < followed.size(); ++at) {

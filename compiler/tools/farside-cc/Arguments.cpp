@@ -107,6 +107,7 @@ std::vector<std::string> pluginOptions(const Arguments &arguments, const Install
                                    "-farside-support=" + installed.profiledSupport});
   else
     options.push_back("-farside-support=" + installed.support);
+  options.push_back("-farside-containers=" + installed.containers);
   if (arguments.whole)
     options.push_back("-farside-whole-program");
   if (arguments.isLinked())

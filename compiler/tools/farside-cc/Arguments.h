@@ -47,6 +47,8 @@ struct Installed {
   std::string clang, linker, plugin;
   /// What the plugin links into programs with sections; the same for programs that are profiled; and what those count with.
   std::string support, profiledSupport, profile;
+  /// What containers call of the C++ library.
+  std::string containers;
 };
 
 /// Sorts the arguments of a command line.

@@ -5,6 +5,7 @@
 
 namespace llvm {
 class Instruction;
+class LoadInst;
 class MDNode;
 class Type;
 } // namespace llvm
@@ -37,8 +38,9 @@ const llvm::MDNode *languageOf(const TypedPlace &place);
 bool isNumber(const llvm::Instruction &access, const llvm::Type *type);
 
 /// Whether all that is made of a number, as far as it is followed, is other numbers, comparisons and places in arrays. What is or
-/// was a pointer is kept, passed on or made one again. What is loaded earlier than it was in the source has no type any more.
-bool isUsedAsNumber(const llvm::Instruction &loaded);
+/// was a pointer is kept, passed on or made one again. What is loaded earlier than it was in the source has no type any more; it
+/// is that of other accesses to the same place.
+bool isUsedAsNumber(const llvm::LoadInst &loaded);
 
 } // namespace farside
 
