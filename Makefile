@@ -148,7 +148,8 @@ install: install-header
 	  cp -P target/compiler/bin/farside-cc target/compiler/bin/farside-c++ $(bindir) && \
 	  install -m 755 target/compiler/lib/farside/libfarside-compiler.so target/compiler/lib/farside/farside-translate \
 	    $(libdir) && \
-	  install -m 644 target/compiler/lib/farside/*.bc $(libdir); \
+	  install -m 644 target/compiler/lib/farside/*.bc $(libdir) && \
+	  cp -R target/compiler/lib/farside/include $(libdir); \
 	else echo "without farside-cc: it is not built ('make compiler')"; fi
 	install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs/*.md contrib/* $(docdir)
 	scripts/install-extras.sh target/release/farside $(mandir) $(bashdir) $(zshdir) $(fishdir)

@@ -148,6 +148,7 @@ public:
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
     std::vector<farside::SectionFileError> errors = sectionFile().errors;
     farside::takeDuplicatesApart(module);
+    farside::markStrings(module);
     if (errors.empty())
       farside::markSites(module, sectionFile(), linked, errors);
     farside::markOffloaded(module, sectionFile());
@@ -354,6 +355,8 @@ public:
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
     for (const auto &stale : farside::staleSites(module, sectionFile()))
       fail(module, stale);
+    if (!profile.empty() || farside::hasSites(module))
+      farside::copyCommon(module);
     farside::inlineAllocating(module, sectionFile());
     addContainers(module);
     return PreservedAnalyses::none();

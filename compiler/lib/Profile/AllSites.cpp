@@ -1,6 +1,7 @@
 #include "AllSites.h"
 
 #include "Farside/Import/Suits.h"
+#include "Farside/Remote/Containers.h"
 #include "Farside/Remote/HeapCall.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -13,9 +14,10 @@ namespace farside {
 SmallVector<CallBase *> allocatingCalls(Module &module) {
   SmallVector<CallBase *> calls;
   for (Function &function : module)
-    for (Instruction &instruction : instructions(function))
-      if (auto *call = dyn_cast<CallBase>(&instruction); call && allocates(*call))
-        calls.push_back(call);
+    if (!isForOthers(function))
+      for (Instruction &instruction : instructions(function))
+        if (auto *call = dyn_cast<CallBase>(&instruction); call && allocates(*call))
+          calls.push_back(call);
   return calls;
 }
 

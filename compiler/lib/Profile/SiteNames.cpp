@@ -1,6 +1,6 @@
 #include "SiteNames.h"
 
-#include "Farside/Explain/Notes.h"
+#include "Farside/Remote/Containers.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Function.h"
@@ -23,7 +23,9 @@ const DILocation *placeInProgram(const CallBase &call) {
 /// The name that the compiler gave a function: one of a unit alone may have another when units are linked.
 StringRef objectName(const Function &function) {
   const DISubprogram *source = function.getSubprogram();
-  return source && !source->getLinkageName().empty() ? source->getLinkageName() : sourceName(function);
+  return source && !source->getLinkageName().empty() ? source->getLinkageName()
+         : source                                       ? source->getName()
+                                                        : commonName(function);
 }
 
 } // namespace

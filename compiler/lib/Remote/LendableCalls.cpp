@@ -92,6 +92,7 @@ void copyTextsBeyond(Module &module) {
 } // namespace
 
 void makeLendable(Module &module) {
+  copyShown(module);
   callWhatThrowsNothing(module);
   copyTextsBeyond(module);
 }

@@ -153,6 +153,19 @@ std::optional<SmallVector<FormattedText>> textsOf(StringRef format) {
   return texts;
 }
 
+/// What is destroyed when the program ends is passed to what destroys it.
+std::optional<LibraryCall> destroyingAtEnd(const CallBase &call) {
+  auto *function = dyn_cast<Function>(call.getArgOperand(0));
+  bool suits = call.arg_size() == 3 && function && !function->isDeclaration() && !function->isVarArg() &&
+               function->arg_size() == 1 && function->getArg(0)->getType()->isPointerTy();
+  if (!suits)
+    return std::nullopt;
+  LibraryCall library;
+  library.callback = function;
+  library.handed = 1;
+  return library;
+}
+
 std::optional<LibraryCall> printing(const CallBase &call, const Format &format) {
   const Function &callee = *call.getCalledFunction();
   StringRef string;
@@ -190,6 +203,8 @@ std::optional<LibraryCall> describe(const CallBase &call) {
   StringRef name = callee->getName();
   if (auto format = formatOf(name)) {
     library = printing(call, *format);
+  } else if (name == "__cxa_atexit") {
+    library = destroyingAtEnd(call);
   } else if (isScanning(name) && callee->isVarArg() && callee->arg_size() == 2) {
     // What it reads goes to places that are not lent.
     library = LibraryCall{{text(0)}};

@@ -254,6 +254,15 @@ private:
     return reached;
   }
 
+  /// Whether a function is called when the program ends, which any thread may have it do, anywhere.
+  static bool isCalledAtEnd(const Function &function) {
+    return any_of(function.users(), [&](const User *user) {
+      auto *call = dyn_cast<CallBase>(user);
+      auto library = call ? libraryCallOf(*call) : std::nullopt;
+      return library && library->callback == &function && library->handed != Borrow::none;
+    });
+  }
+
   /// Functions that what cannot be seen may call, in which case other threads may, or a signal handler.
   void findEntries() {
     SmallVector<const Function *> all, taken;
@@ -266,7 +275,7 @@ private:
         pointed[functions].push_back(&function);
         isTaken = false;
       }
-      if (isTaken || Reach::isCalledFromOutside(function))
+      if (isTaken || Reach::isCalledFromOutside(function) || isCalledAtEnd(function))
         all.push_back(&function);
       if (isTaken)
         taken.push_back(&function);

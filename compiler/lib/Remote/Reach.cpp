@@ -1,6 +1,7 @@
 #include "Farside/Remote/Reach.h"
 
 #include "Addresses.h"
+#include "Farside/Remote/Containers.h"
 #include "Farside/Remote/HeapCall.h"
 #include "Farside/Remote/LibraryCall.h"
 #include "llvm/IR/Constants.h"
@@ -219,7 +220,7 @@ void Reach::addFunction(const Function &function) {
 
 void Reach::addLoad(const LoadInst &load) {
   int from = of(load.getPointerOperand());
-  if (isNumber(load, load.getType()) || isUsedAsNumber(load))
+  if (isNumber(load, load.getType()) || isUsedAsNumber(load) || isOfCharacters(load))
     values[&load] = none;
   else if (from != none)
     access(from, placeOf(load, load.getType()), of(&load));
@@ -228,7 +229,7 @@ void Reach::addLoad(const LoadInst &load) {
 void Reach::addStore(const StoreInst &store) {
   const Value *value = store.getValueOperand();
   int to = of(store.getPointerOperand()), what = of(value);
-  if (what == none)
+  if (what == none || isOfCharacters(store))
     return;
   if (isNumber(store, value->getType()))
     return compute(value);
@@ -243,6 +244,8 @@ void Reach::addIntrinsic(const IntrinsicInst &call) {
     return;
   if (auto *copy = dyn_cast<AnyMemTransferInst>(&call)) {
     int to = of(copy->getRawDest()), from = of(copy->getRawSource());
+    if (isOfCharacters(*copy))
+      return compute(copy->getLength());
     if (to != none && from != none)
       copyContent(to, from);
     else
@@ -289,16 +292,19 @@ void Reach::addLibraryCall(const CallBase &call, const LibraryCall &library) {
   for (auto [number, argument] : enumerate(call.args())) {
     int node = of(argument);
     if (!library.of(number)) {
-      bool isKnown = argument.get() == library.callback || int32_t(number) == library.made;
+      bool isKnown = argument.get() == library.callback || int32_t(number) == library.made ||
+                     int32_t(number) == library.handed;
       if (!isKnown && !isNarrow(argument->getType()))
         escape(node, how);
     } else if (node != none && library.content != LibraryCall::stays) {
       escapeContent(node, how);
     }
   }
-  if (library.callback)
+  if (library.callback) {
+    int32_t passed = library.handed != Borrow::none ? library.handed : library.borrows.front().argument;
     for (const Argument &argument : library.callback->args())
-      flow(call.getArgOperand(library.borrows.front().argument), &argument);
+      flow(call.getArgOperand(passed), &argument);
+  }
   if (library.returned != Borrow::none)
     flow(call.getArgOperand(library.returned), &call);
   else if (!call.getType()->isPointerTy())
@@ -337,6 +343,9 @@ void Reach::addCall(const CallBase &call) {
   for (const Use &operand : call.data_ops())
     if (!isNarrow(operand->getType()))
       escape(of(operand), how);
+  // No part of a pointer is passed there by itself, and so none comes back.
+  if (isNarrow(call.getType()))
+    values[&call] = none;
   currentHow = how;
   if (int node = of(&call); node != none)
     join(node, outside);

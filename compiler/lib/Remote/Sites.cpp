@@ -1,5 +1,6 @@
 #include "Farside/Remote/Plan.h"
 
+#include "Farside/Remote/Containers.h"
 #include "Farside/Remote/HeapCall.h"
 #include "Farside/Remote/Reach.h"
 #include "Sites.h"
@@ -36,7 +37,7 @@ bool isCalled(const DISubprogram *source, StringRef name) {
 /// Whether a place in the source, which is in a function of the module, is what a section file names.
 bool fits(const SiteName &site, const DILocation *place, const Function &function) {
   const DISubprogram *source = place ? place->getScope()->getSubprogram() : nullptr;
-  if (!site.function.empty() && !isCalled(source, site.function) && function.getName() != site.function)
+  if (!site.function.empty() && !isCalled(source, site.function) && commonName(function) != site.function)
     return false;
   if (site.file.empty())
     return true;
@@ -186,9 +187,10 @@ private:
 
   void forEachCall(function_ref<void(CallBase &)> what) {
     for (Function &function : module)
-      for (Instruction &instruction : instructions(function))
-        if (auto *call = dyn_cast<CallBase>(&instruction); call && call->getCalledFunction())
-          what(*call);
+      if (!isForOthers(function))
+        for (Instruction &instruction : instructions(function))
+          if (auto *call = dyn_cast<CallBase>(&instruction); call && call->getCalledFunction())
+            what(*call);
   }
 
   void markInlined(unsigned number, const SiteName &site, MissingSites &missing) {
@@ -350,6 +352,13 @@ void forEachMark(Module &module, function_ref<void(CallBase &, StringRef)> what)
 }
 
 } // namespace
+
+void forgetSites(Function &function) {
+  for (Instruction &instruction : instructions(function))
+    if (auto *call = dyn_cast<CallBase>(&instruction))
+      for (StringRef kind : {siteAttribute, placeAttribute})
+        call->removeFnAttr(kind);
+}
 
 bool hasSites(Module &module) {
   bool has = module.getNamedMetadata(foundList) || module.getNamedMetadata(soughtList);

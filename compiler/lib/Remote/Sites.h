@@ -16,6 +16,9 @@ inline constexpr llvm::StringLiteral offloadAttribute = "farside.offload";
 /// The calls that `markSites` marked and that are left; without those for sections that the file does not have.
 llvm::SmallVector<Plan::Site> markedSites(llvm::Module &module, const SectionFile &file);
 
+/// Takes the marks off all calls of a function.
+void forgetSites(llvm::Function &function);
+
 } // namespace farside
 
 #endif

@@ -1,5 +1,6 @@
 #include "Farside/Remote/TypedPlace.h"
 
+#include "Farside/Remote/HeapCall.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -117,6 +118,9 @@ Made madeBy(const Use &use) {
     return Made::nothing;
   if (isa<GetElementPtrInst>(user))
     return use.getOperandNo() == 0 ? Made::something : Made::nothing;
+  auto *call = dyn_cast<CallBase>(user);
+  if (call && heapCallOf(*call) != HeapCall::no)
+    return use->getType()->isIntegerTy() ? Made::nothing : Made::something;
   if (auto *length = dyn_cast<MemIntrinsic>(user))
     return use.get() == length->getLength() ? Made::nothing : Made::something;
   if (auto *intrinsic = dyn_cast<IntrinsicInst>(user))

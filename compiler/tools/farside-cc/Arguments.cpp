@@ -207,7 +207,7 @@ std::vector<std::string> clangCommand(const Arguments &arguments, const Installe
       add(command, "-Xclang", {"-mllvm", option});
     // Allocations are known by their place in the source. Options that come later may ask for more.
     if (arguments.isConverting())
-      command.push_back("-gline-tables-only");
+      command.insert(command.end(), {"-gline-tables-only", "-cxx-isystem", installed.headers});
     if (arguments.isLinked())
       addLinker(command, arguments, installed);
     command.push_back("--end-no-unused-arguments");

@@ -49,6 +49,8 @@ struct Installed {
   std::string support, profiledSupport, profile;
   /// What containers call of the C++ library.
   std::string containers;
+  /// Where headers are that come before those of the C++ library.
+  std::string headers;
 };
 
 /// Sorts the arguments of a command line.

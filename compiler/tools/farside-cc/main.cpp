@@ -110,7 +110,8 @@ int main(int count, char **given) {
                       beside("farside-sections.bc"),
                       beside("farside-sections-profile.bc"),
                       beside("farside-profile.bc"),
-                      beside("farside-cplusplus.bc")};
+                      beside("farside-cplusplus.bc"),
+                      beside("include")};
   bool cplusplus = count > 0 && namedForCplusplus(given[0]);
   static constexpr char remedy[] = "install it: apt-get install clang-22";
   std::vector<size_t> tensors = tensorInputs(arguments.clang);

@@ -11,6 +11,9 @@ namespace farside {
 /// not, and of texts that are printed in one go those that are too many are copied before.
 void makeLendable(llvm::Module &module);
 
+/// Has streams of C++ show copies of what may be in a section.
+void copyShown(llvm::Module &module);
+
 } // namespace farside
 
 #endif

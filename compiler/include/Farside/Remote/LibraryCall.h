@@ -46,6 +46,8 @@ struct LibraryCall {
   llvm::SmallVector<Borrow, 0> others = {};
   /// The argument to whose memory it writes a pointer to what it has allocated.
   int32_t made = Borrow::none;
+  /// The argument that is what the callback is passed later.
+  int32_t handed = Borrow::none;
 
   const Borrow *of(unsigned argument) const;
 };
