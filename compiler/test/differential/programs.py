@@ -4,6 +4,7 @@ import random as randoms
 import re
 from dataclasses import dataclass
 
+import containers
 import objects
 import whole_functions
 from expressions import Array, Scope
@@ -93,6 +94,7 @@ class Maker:
         self.isObjects = self.shape.random() < 0.25
         self.hasThreads = False
         self.reading = randoms.Random(seed * 2 + 2)
+        self.contained = randoms.Random(f"containers {seed}")
         self.hasReaders = False
 
     def make(self):
@@ -120,7 +122,7 @@ class Maker:
         # By chance of their own, so that what a seed makes does not depend on it.
         dividing = randoms.Random(random.random())
         units = 1 if self.isObjects else dividing.choice([1, 1, 2, 3])
-        source = PRELUDE + objects.PRELUDE * self.isObjects
+        source = PRELUDE + (objects.PRELUDE + containers.PRELUDE) * self.isObjects
         source += divided(self.parts, units, dividing) if units > 1 else "\n".join(self.parts)
         return Program(source, self.sectionFile(source, name, units), self.flags(units), units, name,
                        self.isObjects)
@@ -305,7 +307,19 @@ class Maker:
         # By chance of their own, too, so that a seed makes of the rest what it did.
         if self.reading.random() < 0.2:
             made += self.readers(self.reading.randrange(len(self.types)))
+        if self.isObjects and self.contained.random() < 0.6:
+            made += self.containers(self.contained.randrange(len(self.types)))
         return made
+
+    def containers(self, number):
+        part = self.statements.part(self.types[number])
+        if not part:
+            return []
+        name = f"containers_{number}"
+        before, lines = containers.containers(name, self.types[number].c, *part, self.site, self.contained)
+        self.parts.append(before)
+        self.add(f"static u64 {name}(u64 size, u64 h)", lines)
+        return [name]
 
     def readers(self, number):
         part = self.statements.part(self.types[number])
