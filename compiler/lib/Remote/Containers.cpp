@@ -5,6 +5,7 @@
 
 #include "Farside/Remote/Support.h"
 #include "Sites.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"

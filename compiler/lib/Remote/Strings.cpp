@@ -3,7 +3,7 @@
 
 #include "Farside/Remote/Containers.h"
 
-#include "llvm/IR/Constants.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
