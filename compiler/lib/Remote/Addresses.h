@@ -19,8 +19,11 @@ constexpr uint64_t leastPointer = 4096;
 const llvm::Value *unmarked(const llvm::BinaryOperator &binary);
 
 /// Whether a number is nothing but the address that a pointer has, or that of one of several, and 0 for none, whatever is
-/// marked in its last bits.
+/// marked in its last bits; or so many bytes from there, which is in the same object if it is anywhere.
 bool isAddress(const llvm::Value *value);
+
+/// The address that another one is made of, by marks or as many bytes as the other operand says; null if it is none.
+const llvm::Value *movedFrom(const llvm::BinaryOperator &binary);
 
 } // namespace farside
 

@@ -394,7 +394,8 @@ void Reach::addOperation(const Instruction &instruction) {
       flow(right, binary);
       return;
     }
-    if (const Value *address = unmarked(*binary); address && isAddress(address)) {
+    // How far it goes is no pointer, nor computed from one that is not seen: else that is in the same place as what it is of.
+    if (const Value *address = movedFrom(*binary)) {
       compute(address == left ? right : left);
       return flow(address, binary);
     }

@@ -1,5 +1,6 @@
 #include "Farside/Remote/TypedPlace.h"
 
+#include "Addresses.h"
 #include "Farside/Remote/HeapCall.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -45,6 +46,8 @@ bool isCertain(const MDNode &type) {
   return name.size() > 1 && name[0] == 'p' && isDigit(name[1]);
 }
 
+bool isPointer(const MDNode &type) { return isCertain(type) || nameOf(type) == "any pointer"; }
+
 /// The field of a record that a byte is in, and how far from its start; null if there is none.
 std::pair<const MDNode *, uint64_t> fieldAt(const MDNode &record, uint64_t byte) {
   std::pair<const MDNode *, uint64_t> found{nullptr, 0};
@@ -64,8 +67,13 @@ bool isRecord(const MDNode &type) { return !nameOf(type).empty() && !nameOf(type
 
 } // namespace
 
+bool isOfPointer(const Instruction &access, const Type *type) {
+  const MDNode *accessed = tagOf(access).type;
+  return type->isIntegerTy(pointerBits) && accessed && isPointer(*accessed);
+}
+
 TypedPlace typedPlaceOf(const Instruction &access, const Type *type) {
-  auto [record, accessed, offset] = type->isPointerTy() ? tagOf(access) : Tag();
+  auto [record, accessed, offset] = type->isPointerTy() || isOfPointer(access, type) ? tagOf(access) : Tag();
   if (!accessed)
     return {};
   if (record == accessed)

@@ -26,6 +26,10 @@ struct TypedPlace {
   }
 };
 
+/// Whether a load or store of a value of type `type`, which is a number, is one of a pointer in the source: so are copies of
+/// records with nothing but a pointer in them, as of iterators.
+bool isOfPointer(const llvm::Instruction &access, const llvm::Type *type);
+
 /// The place of a load or store of a value of type `type`: none if it is no pointer, or may be one of any type, as those that
 /// `void **` leads to and those in unions may.
 TypedPlace typedPlaceOf(const llvm::Instruction &access, const llvm::Type *type);
