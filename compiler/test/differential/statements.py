@@ -35,7 +35,8 @@ class Statements(Jumps, Searches, Expressions):
         ways = [(8, self.assign), (4, self.mix), (5, self.conditional), (3, self.fill), (3, self.copy),
                 (3, self.copyElement), (3, self.walkPointers), (3, self.pointToField), (3, self.either), (2, self.bytes),
                 (3, self.pointers), (2, self.fromFunction), (3, self.link), (2, self.search), (1, self.choose), (4, self.call),
-                (2, self.compare), (1, self.overwrite), (1, self.swap), (1, self.skip), (3, self.library), (3, self.byWay)]
+                (2, self.compare), (1, self.moved), (1, self.overwrite), (1, self.swap), (1, self.skip),
+                (3, self.library), (3, self.byWay)]
         if scope.depth < 4:
             ways += [(10, self.loop), (4, self.carry), (5, self.streams), (14, self.oneBehindTheOther), (1, self.again),
                      (1, self.enter), (4, self.probe)]
@@ -328,6 +329,25 @@ class Statements(Jumps, Searches, Expressions):
                                     f"h = mix(h, ((uintptr_t){one} & 7) == ((uintptr_t){other} & 7));",
                                     f"h = mix(h, ((uintptr_t){one} - (uintptr_t){other}));",
                                     f"h = mix(h, !{one});"])]
+
+    def moved(self, scope):
+        """Addresses that are computed with as numbers."""
+        array = self.some(scope, lambda array: isinstance(array.type, Scalar) and not array.type.isFloat)
+        other = self.some(scope)
+        if not array:
+            return None
+        pointer, type, name = self.fresh("p"), array.type.c, array.name
+        number, element = f"u{pointer}", f"(uintptr_t)&{name}[{self.index(scope, array)}]"
+        made = [f"{type} *{pointer} = ({type} *){number};", f"h = mix(h, {array.type.read('*' + pointer)});"]
+        base = f"(uintptr_t)&{other.name}[{self.index(scope, other)}]"
+        turns = (f"for (uintptr_t {number} = (uintptr_t){name}, end = {number} + {array.length} * sizeof *{name}; "
+                 f"{number} < end; {number} += sizeof *{name})")
+        return ["{"] + indented(self.random.choice([
+            [f"const uintptr_t {number} = (uintptr_t){name} + (u64){self.index(scope, array)} * sizeof *{name};", *made],
+            [f"const uintptr_t far = {element} - (uintptr_t){name}, {number} = (uintptr_t){name} + far;", *made],
+            [f"const uintptr_t base = {base}, far = {element} - base, {number} = base + far;", *made],
+            [turns, f"  h = mix(h, {array.type.read(f'*({type} *){number}')});"],
+        ])) + ["}"]
 
     # Bytes.
 
