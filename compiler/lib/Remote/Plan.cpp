@@ -5,6 +5,7 @@
 #include "Farside/Remote/Reach.h"
 #include "Fields.h"
 #include "Sites.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/GlobalVariable.h"
@@ -254,7 +255,7 @@ private:
     return reached;
   }
 
-  /// Whether a function is called when the program ends, which any thread may have it do, anywhere.
+  /// Whether a function is called when the program ends, by the thread that ends it.
   static bool isCalledAtEnd(const Function &function) {
     return any_of(function.users(), [&](const User *user) {
       auto *call = dyn_cast<CallBase>(user);
@@ -263,24 +264,56 @@ private:
     });
   }
 
-  /// Functions that what cannot be seen may call, in which case other threads may, or a signal handler.
+  /// What a program, which has a main function, does before that: nobody else calls it. Others may load a library.
+  SmallPtrSet<const Function *, 4> functionsAtStart() const {
+    SmallPtrSet<const Function *, 4> found;
+    const Function *main = module.getFunction("main");
+    const GlobalVariable *list = module.getNamedGlobal("llvm.global_ctors");
+    if (!main || main->isDeclaration() || !list || !list->hasInitializer())
+      return found;
+    for (const Use &entry : list->getInitializer()->operands())
+      if (auto *parts = dyn_cast<ConstantStruct>(entry))
+        if (auto *function = dyn_cast<Function>(parts->getOperand(1)); function && function->hasOneUse())
+          found.insert(function);
+    return found;
+  }
+
+  /// Whether the thread that runs a function may end the program there.
+  static bool endsProgram(const Function *function) {
+    static constexpr StringLiteral names[] = {"exit", "quick_exit", "err", "errx", "verr", "verrx", "error"};
+    return any_of(instructions(*function), [&](const Instruction &instruction) {
+      auto *call = dyn_cast<CallBase>(&instruction);
+      const Function *callee = call ? call->getCalledFunction() : nullptr;
+      return callee && callee->isDeclaration() && is_contained(names, callee->getName());
+    });
+  }
+
+  /// Functions that what cannot be seen may call, in which case other threads may, or a signal handler. What is called at the
+  /// end is called by the main thread, unless others end the program.
   void findEntries() {
-    SmallVector<const Function *> all, taken;
+    SmallVector<const Function *> all, taken, atEnd;
+    const auto atStart = functionsAtStart();
     for (const Function &function : module) {
       if (function.isDeclaration())
         continue;
-      bool isTaken = Reach::hasAddressTaken(function);
+      bool isTaken = Reach::hasAddressTaken(function) && !atStart.contains(&function);
       const void *functions = reach.functionsAt(&function);
       if (isTaken && functions && Reach::isAddressSeen(function)) {
         pointed[functions].push_back(&function);
         isTaken = false;
       }
-      if (isTaken || Reach::isCalledFromOutside(function) || isCalledAtEnd(function))
+      if (isTaken || Reach::isCalledFromOutside(function))
         all.push_back(&function);
+      else if (isCalledAtEnd(function))
+        atEnd.push_back(&function);
       if (isTaken)
         taken.push_back(&function);
     }
     plan.elsewhere = reachedFrom(all);
+    if (any_of(plan.elsewhere, endsProgram)) {
+      append_range(all, atEnd);
+      plan.elsewhere = reachedFrom(all);
+    }
     if (handlesSignals(module))
       handlers = reachedFrom(taken);
   }
