@@ -6,7 +6,7 @@ use farside_wire::control;
 
 use crate::bench::Failure;
 use crate::bench::row::median;
-use crate::run::{Report, registered};
+use crate::run::{Report, RunFile, registered};
 
 /// The counters that are looked at, by their names in the statistics of a run.
 pub(super) const COUNTERS: [&str; 6] = [
@@ -26,10 +26,8 @@ impl Counted {
     /// Counters of the run whose supervisor is that process.
     pub fn now(supervisor: u32) -> Result<Self, Failure> {
         let bad = |why: &dyn std::fmt::Display| Failure::new(format!("counters of a run: {why}"));
-        let runs = registered().map_err(|e| bad(&e))?;
-        let run = runs.iter().find(|(_, run)| run.supervisor_pid == supervisor);
-        let (_, run) = run.ok_or_else(|| bad(&"it is not registered"))?;
-        let text = control::watch(&run.control).map_err(|e| bad(&e))?;
+        let runs = registered().map_err(|e| bad(&e))?.into_iter().map(|(_, run)| run);
+        let text = answer(runs, supervisor, control::watch).map_err(|why| bad(&why))?;
         let report: Report = serde_json::from_str(&text).map_err(|e| bad(&e))?;
         Ok(Self(COUNTERS.map(|name| report.counter(name) as f64)))
     }
@@ -65,6 +63,23 @@ impl Counted {
     }
 }
 
+/// What the run answers whose supervisor is that process. One that was killed has left its entry, and its process id may
+/// be another's by now.
+fn answer<E: std::fmt::Display>(
+    runs: impl Iterator<Item = RunFile>,
+    supervisor: u32,
+    ask: impl Fn(&str) -> Result<String, E>,
+) -> Result<String, String> {
+    let mut why = "it is not registered".to_owned();
+    for run in runs.filter(|run| run.supervisor_pid == supervisor) {
+        match ask(&run.control) {
+            Ok(text) => return Ok(text),
+            Err(error) => why = error.to_string(),
+        }
+    }
+    Err(why)
+}
+
 impl Sub for Counted {
     type Output = Self;
 
@@ -89,6 +104,24 @@ mod tests {
         let twice = Counted([20.0, 30.0, 100.0, 80.0, 20.0, 0.0]);
         assert_eq!(twice.coverage(), 80.0);
         assert_eq!(Counted::default().coverage(), 0.0);
+    }
+
+    #[test]
+    fn the_entry_of_a_run_that_was_killed_is_not_taken_for_another() {
+        let run = |pid, control: &str| RunFile {
+            supervisor_pid: pid,
+            control: control.to_owned(),
+            program: "p".to_owned(),
+        };
+        let runs = [run(6, "other"), run(7, "killed"), run(7, "new"), run(8, "more")];
+        let ask = |control: &str| match control {
+            "killed" => Err("nobody is there"),
+            other => Ok(other.to_owned()),
+        };
+        let of = |pid| answer(runs.iter().cloned(), pid, ask);
+        assert_eq!(of(7).as_deref(), Ok("new"));
+        assert_eq!(of(9).unwrap_err(), "it is not registered");
+        assert_eq!(answer(runs[..2].iter().cloned(), 7, ask).unwrap_err(), "nobody is there");
     }
 
     #[test]
