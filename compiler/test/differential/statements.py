@@ -343,7 +343,7 @@ class Statements(Jumps, Searches, Expressions):
         turns = (f"for (uintptr_t {number} = (uintptr_t){name}, end = {number} + {array.length} * sizeof *{name}; "
                  f"{number} < end; {number} += sizeof *{name})")
         return ["{"] + indented(self.random.choice([
-            [f"const uintptr_t {number} = (uintptr_t){name} + (u64){self.index(scope, array)} * sizeof *{name};", *made],
+            [f"const uintptr_t {number} = (uintptr_t){name} + (u64)({self.index(scope, array)}) * sizeof *{name};", *made],
             [f"const uintptr_t far = {element} - (uintptr_t){name}, {number} = (uintptr_t){name} + far;", *made],
             [f"const uintptr_t base = {base}, far = {element} - base, {number} = base + far;", *made],
             [turns, f"  h = mix(h, {array.type.read(f'*({type} *){number}')});"],
