@@ -11,6 +11,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/STLExtras.h"
 #include <optional>
 
 using namespace mlir;
@@ -64,7 +65,6 @@ public:
 
 private:
   Value number(int64_t value) { return arith::ConstantOp::create(builder, location, builder.getI64IntegerAttr(value)); }
-  Value both(Value one, Value other) { return arith::AndIOp::create(builder, location, one, other); }
 
   void addRowsOf(scf::ForOp inner) {
     SmallVector<Value> conditions;
@@ -76,18 +76,23 @@ private:
         rows.push_back({stream, inner, conditions});
   }
 
-  /// Whether the loop comes to a row, and finds it all in one line.
+  /// Whether the loop comes to a row, and finds it all in one line. What is known only where it comes there is not looked at
+  /// before it is known that it does: it may be no number at all.
   Value isInOneLine(Row &row, Value pointer, Value turns, IRMapping &copies) {
     auto is = [&](Value one, arith::CmpIPredicate than, Value other) {
       return arith::CmpIOp::create(builder, location, than, one, other).getResult();
     };
-    Value result = both(is(loop.getUpperBound(), arith::CmpIPredicate::ne, number(0)),
-                        is(turns, arith::CmpIPredicate::ne, number(0)));
-    for (Value condition : row.conditions)
-      result = both(result, copyOf(builder, loop, condition, copies));
+    Value no = arith::ConstantOp::create(builder, location, builder.getBoolAttr(false));
+    auto andThen = [&](Value one, Value other) {
+      return arith::SelectOp::create(builder, location, one, other, no).getResult();
+    };
+    Value result = is(loop.getUpperBound(), arith::CmpIPredicate::ne, number(0));
+    for (Value condition : llvm::reverse(row.conditions))
+      result = andThen(result, copyOf(builder, loop, condition, copies));
+    result = andThen(result, is(turns, arith::CmpIPredicate::ne, number(0)));
     Value last = rmem::TurnsOp::create(builder, location, builder.getI64Type(), row.stream.section.getValue(), pointer,
                                        row.stream.size(), row.stream.stride);
-    return both(result, is(last, arith::CmpIPredicate::uge, turns));
+    return andThen(result, is(last, arith::CmpIPredicate::uge, turns));
   }
 
   Held hold(Row &row) {
@@ -121,7 +126,8 @@ private:
     for (Row &row : rows) {
       lines.push_back(hold(row));
       Value line = lines.back().line, none = LLVM::ZeroOp::create(builder, location, line.getType());
-      isHeld = both(isHeld, LLVM::ICmpOp::create(builder, location, LLVM::ICmpPredicate::ne, line, none));
+      Value isThis = LLVM::ICmpOp::create(builder, location, LLVM::ICmpPredicate::ne, line, none);
+      isHeld = arith::AndIOp::create(builder, location, isHeld, isThis);
     }
     auto either = scf::IfOp::create(builder, location, loop.getResultTypes(), isHeld, /*addThen=*/true,
                                     /*addElse=*/true);
@@ -156,7 +162,7 @@ private:
     for (auto [row, held] : llvm::zip(rows, lines))
       for (auto [access, offset] : row.stream.accesses)
         turnToPlain(copies.lookup(access), held.line, copies.lookup(row.inner.getInductionVar()), row.stream,
-                offset - row.stream.low);
+                    offset - row.stream.low);
   }
 
   /// Has an access come to what is held, in turn `turn` of the loop in the loop.

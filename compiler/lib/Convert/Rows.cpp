@@ -68,8 +68,8 @@ Value RowsBehind::isNewAgain(Value isNew) {
 }
 
 std::optional<Rows> RowsBehind::find(scf::ForOp from, Value isStart) {
-  // Nothing may keep a row from being come to: there may be nothing where it would be.
-  SmallVector<Value> conditions;
+  // Nothing may keep a row from being come to, nor may it be of another length: there may be nothing where it would be.
+  SmallVector<Value> conditions{loop.getUpperBound()};
   for (scf::ForOp inner = loop; inner != from;) {
     inner = loopAround(inner, conditions);
     conditions.push_back(inner.getUpperBound());

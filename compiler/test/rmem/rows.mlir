@@ -11,7 +11,8 @@ rmem.cache_section @last capacity 65536 line 4096 ways 8 ahead 8
 // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[ROW]], %
 // CHECK: %[[START:.*]] = arith.andi %{{.*}}, %[[FIRST]]
 // CHECK: %[[TURNS:.*]] = rmem.turns @numbers, %[[AT:.*]] size 8 stride 8
-// CHECK: arith.cmpi uge, %[[TURNS]], %arg2
+// CHECK: %[[FITS:.*]] = arith.cmpi uge, %[[TURNS]], %arg2
+// CHECK: arith.select %{{.*}}, %[[FITS]], %false
 // CHECK: %[[LINE:.*]] = scf.if %{{.*}} -> (!llvm.ptr) {
 // CHECK: rmem.ahead @numbers, %[[AT]], %{{.*}} start %[[START]]
 // CHECK: rmem.hold @numbers, %[[AT]], %arg2
@@ -97,6 +98,27 @@ llvm.func @sometimes(%array: !llvm.ptr, %length: i64, %again: i64) {
         %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
         rmem.store @numbers, %i, %at align 8 : i64
       }
+    }
+  }
+  llvm.return
+}
+
+// Rows of other lengths do not follow one another.
+// LINES-LABEL: llvm.func @triangle
+// LINES: scf.for
+// LINES: scf.while
+// LINES: %[[REST:.*]] = arith.subi
+// LINES: rmem.ahead @numbers, %{{.*}}, %[[REST]] start
+llvm.func @triangle(%array: !llvm.ptr, %rows: i64) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  scf.for unsigned %row = %zero to %rows step %one : i64 {
+    %length = llvm.mul %row, %row : i64
+    %before = llvm.mul %row, %length overflow<nsw> : i64
+    scf.for unsigned %i = %zero to %length step %one : i64 {
+      %index = llvm.add %before, %i overflow<nsw> : i64
+      %at = llvm.getelementptr %array[%index] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      rmem.store @numbers, %i, %at align 8 : i64
     }
   }
   llvm.return
