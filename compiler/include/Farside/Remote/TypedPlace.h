@@ -30,8 +30,8 @@ struct TypedPlace {
 /// records with nothing but a pointer in them, as of iterators.
 bool isOfPointer(const llvm::Instruction &access, const llvm::Type *type);
 
-/// The place of a load or store of a value of type `type`: none if it is no pointer, or may be one of any type, as those that
-/// `void **` leads to and those in unions may.
+/// The place of a load or store of a value of type `type`: none if it is no pointer in the source, or may be one of any type,
+/// as those that `void **` leads to and those in unions may.
 TypedPlace typedPlaceOf(const llvm::Instruction &access, const llvm::Type *type);
 
 /// The language of a place. What is of different ones may be the same.
