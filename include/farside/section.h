@@ -26,7 +26,7 @@
  * - If several threads do (`shared`), an address is good only while its line is pinned. farside_get,
  *   farside_set, farside_read and farside_write see to that themselves.
  * - Sections that share memory (`with`) are one section in this: a miss in one ends the addresses of all.
- * - What is written through an address has to be said (farside_at_mut, farside_pin_mut), before.
+ * - What is written through an address has to be said (farside_at_mut, farside_pin_line_mut), before.
  *
  * What lies across the end of a line has no address: farside_read and farside_write copy it. Blocks that
  * farside_section_alloc returns do not lie across one if they are no longer than a line; elements of an
@@ -394,11 +394,11 @@ FARSIDE_INLINE int farside_is_split(const struct farside_section *section, farsi
 }
 
 /*
- * void *farside_pin(section, pointer): as farside_at(), and the line stays until farside_unpin() was
- * called for its address. A line can be pinned 512 times at once, and 64 lines more than there is room
- * for; beyond that the result is null, and errno is ENOMEM.
+ * void *farside_pin_line(section, pointer): as farside_at(), and the line stays until
+ * farside_unpin_line() was called for its address. A line can be pinned 512 times at once, and 64 lines
+ * more than there is room for; beyond that the result is null, and errno is ENOMEM.
  */
-FARSIDE_INLINE void *farside_pin(const struct farside_section *section, farside_ptr pointer) {
+FARSIDE_INLINE void *farside_pin_line(const struct farside_section *section, farside_ptr pointer) {
     const uint64_t line = farside_line_(section, pointer);
     const int64_t slot = farside_slot_(section, line);
     if (__builtin_expect(slot >= 0, 1)) {
@@ -417,9 +417,9 @@ FARSIDE_INLINE void *farside_pin(const struct farside_section *section, farside_
 }
 
 /* The same, and `size` bytes there, all of one line, will be written. */
-FARSIDE_INLINE void *farside_pin_mut(const struct farside_section *section, farside_ptr pointer,
-                                     size_t size) {
-    void *address = farside_pin(section, pointer);
+FARSIDE_INLINE void *farside_pin_line_mut(const struct farside_section *section, farside_ptr pointer,
+                                          size_t size) {
+    void *address = farside_pin_line(section, pointer);
     if (__builtin_expect(address != 0, 1)) farside_note_written(section, address, size);
     return address;
 }
@@ -429,8 +429,11 @@ FARSIDE_INLINE uint64_t farside_slot_at_(const struct farside_section *section, 
     return (uint64_t)((const unsigned char *)address - section->data) >> section->shift;
 }
 
-/* void farside_unpin(section, address): ends one farside_pin() that returned an address in this line. */
-FARSIDE_INLINE void farside_unpin(const struct farside_section *section, const void *address) {
+/*
+ * void farside_unpin_line(section, address): ends one farside_pin_line() that returned an address in this
+ * line.
+ */
+FARSIDE_INLINE void farside_unpin_line(const struct farside_section *section, const void *address) {
     const uint64_t slot = farside_slot_at_(section, address);
     if (slot < section->slots) {
         __atomic_fetch_sub(&section->states[slot], (uint16_t)FARSIDE_PIN_, __ATOMIC_RELEASE);
@@ -441,14 +444,14 @@ FARSIDE_INLINE void farside_unpin(const struct farside_section *section, const v
 FARSIDE_INLINE void *farside_borrow_(const struct farside_section *section, farside_ptr pointer) {
     void *address;
     if (!section->shared) return farside_at(section, pointer);
-    address = farside_pin(section, pointer);
+    address = farside_pin_line(section, pointer);
     /* More lines are pinned than there can be. */
     if (__builtin_expect(!address, 0)) abort();
     return address;
 }
 
 FARSIDE_INLINE void farside_return_(const struct farside_section *section, const void *address) {
-    if (section->shared) farside_unpin(section, address);
+    if (section->shared) farside_unpin_line(section, address);
 }
 
 /* void farside_read(section, into, pointer, size): copies what is pointed to. */

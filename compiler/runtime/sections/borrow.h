@@ -36,7 +36,7 @@ CALL void *farside_rt_borrow(const struct farside_section *section, void *pointe
     if (!size) return farside_rt_nothing;
     PROFILE_RANGE(pointer, size, 0);
     if (!farside_is_split(section, number(pointer), size)) {
-        line = farside_pin(section, number(pointer));
+        line = farside_pin_line(section, number(pointer));
         if (line) return line;
     }
     return copy_of(section, number(pointer), size);
@@ -78,12 +78,12 @@ CALL void *farside_rt_borrow_text(const struct farside_section *section, void *p
     if (!most) return farside_rt_nothing;
     PROFILE_RANGE(pointer, 1, 0);
     rest = farside_rest_of_line(section, from);
-    line = (char *)farside_pin(section, from);
+    line = (char *)farside_pin_line(section, from);
     if (line) {
         length = length_in(line, rest < most ? rest : most);
         /* All of it is in the line. */
         if (length < rest || length == most) return line;
-        farside_unpin(section, line);
+        farside_unpin_line(section, line);
     }
     return copy_of(section, from, text_length(section, from, most));
 }
@@ -96,7 +96,7 @@ static int is_line(const struct farside_section *section, const void *here) {
 CALL void farside_rt_give_back(const struct farside_section *section, const void *pointer, void *here) {
     if (here == pointer || here == farside_rt_nothing) return;
     if (is_line(section, here))
-        farside_unpin(section, here);
+        farside_unpin_line(section, here);
     else
         free(here);
 }

@@ -21,12 +21,12 @@ PART uint64_t farside_rt_turns(const struct farside_section *section, const void
     return is_plain(pointer) ? ~(uint64_t)0 >> 1 : turns_in_line(section, pointer, size, stride);
 }
 
-/* As farside_pin(). Of a section that only one thread uses nothing changes but by its own calls. */
+/* As farside_pin_line(). Of a section that only one thread uses nothing changes but by its own calls. */
 static void *pin_line(const struct farside_section *section, uint64_t pointer) {
     const int64_t slot = section->shared ? -1 : farside_slot_(section, farside_line_(section, pointer));
     const uint16_t state = slot < 0 ? 0 : section->states[slot];
     if (__builtin_expect((state & FARSIDE_STATE_) != FARSIDE_READY_ || state >= FARSIDE_MOST_PINS_ * FARSIDE_PIN_, 0))
-        return farside_pin(section, pointer);
+        return farside_pin_line(section, pointer);
     section->states[slot] = state + FARSIDE_PIN_;
     return farside_in_slot_(section, slot, pointer);
 }
@@ -53,7 +53,7 @@ PART void *farside_rt_hold(const struct farside_section *section, void *pointer,
     return is_plain(pointer) ? pointer : hold_line(section, pointer, size, stride, turns, written);
 }
 
-CALL void let_go_line(const struct farside_section *section, const void *address) { farside_unpin(section, address); }
+CALL void let_go_line(const struct farside_section *section, const void *address) { farside_unpin_line(section, address); }
 
 PART void farside_rt_let_go(const struct farside_section *section, const void *address) {
     const uint64_t slot = farside_slot_at_(section, address);

@@ -53,16 +53,16 @@ static void show(const char *what) {
 
 /* What is pinned stays, whoever needs memory. */
 static void pinned(void) {
-    uint64_t *here = (uint64_t *)farside_pin_mut(&sections[0], word(0, 5), 8), i, total = 0;
+    uint64_t *here = (uint64_t *)farside_pin_line_mut(&sections[0], word(0, 5), 8), i, total = 0;
     *here = 77;
     for (i = 0; i < 20000; i += 10) {
         farside_set(uint64_t, &sections[1], word(1, i), i);
         *here += farside_get(uint64_t, &sections[1], word(1, i / 2 / 10 * 10));
         total += farside_get(uint64_t, &sections[0], word(0, i));
     }
-    if (farside_pin(&sections[0], word(0, 5)) != (void *)here) puts("it moved");
-    farside_unpin(&sections[0], here);
-    farside_unpin(&sections[0], here);
+    if (farside_pin_line(&sections[0], word(0, 5)) != (void *)here) puts("it moved");
+    farside_unpin_line(&sections[0], here);
+    farside_unpin_line(&sections[0], here);
     printf("pinned %llu\n", (unsigned long long)total);
 }
 
@@ -96,10 +96,10 @@ static void *work(void *argument) {
             if (i % 5) {
                 farside_set(uint64_t, &sections[which], here, farside_get(uint64_t, &sections[which], here) * 3 + i);
             } else {
-                uint64_t *there = (uint64_t *)farside_pin_mut(&sections[which], here, 8);
+                uint64_t *there = (uint64_t *)farside_pin_line_mut(&sections[which], here, 8);
                 if (!there) abort();
                 *there += round;
-                farside_unpin(&sections[which], there);
+                farside_unpin_line(&sections[which], there);
             }
         }
     }

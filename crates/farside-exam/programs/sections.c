@@ -63,11 +63,11 @@ static void graph(void) {
             farside_fetch_if_absent(&section, nodes + edges[i + AHEAD].to * 64);
         }
         {
-            uint64_t *a = (uint64_t *)farside_pin_mut(&section, from, 64);
+            uint64_t *a = (uint64_t *)farside_pin_line_mut(&section, from, 64);
             uint64_t *b = (uint64_t *)farside_at_mut(&section, to, 64);
             b[1] += ++a[0];
             sum += b[1];
-            farside_unpin(&section, a);
+            farside_unpin_line(&section, a);
         }
     }
     for (i = 0; i < NODES; i++) {
@@ -179,9 +179,9 @@ static void *count(void *argument) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         word = share->words + (state >> 33) % WORDS * 8;
         if (i % 16 == 0) farside_fetch(share->words + (state >> 40) % WORDS * 8, 8);
-        here = (uint64_t *)farside_pin_mut(&section, word, 8);
+        here = (uint64_t *)farside_pin_line_mut(&section, word, 8);
         __atomic_fetch_add(here, state >> 50, __ATOMIC_RELAXED);
-        farside_unpin(&section, here);
+        farside_unpin_line(&section, here);
     }
     return 0;
 }

@@ -44,6 +44,32 @@ fn pkg_config_finds_the_header() {
     }
 }
 
+/// A program that uses pages and sections includes all of them.
+#[test]
+fn headers_go_together() {
+    let prefix = installed();
+    let project = tempfile::tempdir().expect("a temporary directory");
+    let c = "#include <farside.h>\n#include <farside/section.h>\n\
+             int main(void) { static char page[4096]; farside_pin(page, sizeof page); \
+             farside_unpin(page, sizeof page); return 0; }\n";
+    let cc = "#include <farside/section.h>\n#include <farside/coroutines.hpp>\n#include <farside.h>\n\
+              int main() { static char page[4096]; farside::pinned here(page, sizeof page); }\n";
+    for (compiler, name, text, options) in [
+        ("cc", "program.c", c, &["-std=gnu11"][..]),
+        ("cc", "off.c", c, &["-std=gnu11", "-DFARSIDE_OFF"]),
+        ("c++", "program.cc", cc, &["-std=c++20"]),
+    ] {
+        let source = project.path().join(name);
+        std::fs::write(&source, text).expect("a file can be written");
+        let mut compile = Command::new(compiler);
+        compile.args(options).args(["-Wall", "-Wextra", "-Werror", "-I"]);
+        compile.arg(prefix.path().join("include")).arg(&source).arg("-o");
+        let program = project.path().join("program");
+        output_of(compile.arg(&program));
+        output_of(&mut Command::new(&program));
+    }
+}
+
 #[test]
 fn cmake_finds_the_header() {
     let test = "cmake_finds_the_header";

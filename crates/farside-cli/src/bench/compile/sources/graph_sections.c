@@ -47,8 +47,8 @@ static void traverse_graph(farside_ptr edges, long count) {
         const farside_ptr here = edges + (farside_ptr)line * sizeof(struct edge), next = here + EDGE_LINE;
         const long last = count - line < IN_LINE ? count - line : IN_LINE;
         const long more = count - line - last < AHEAD ? count - line - last : AHEAD;
-        const struct edge *pinned = farside_pin(&edge_section, here), *beyond = NULL;
-        if (more > 0) beyond = farside_pin(&edge_section, next);
+        const struct edge *pinned = farside_pin_line(&edge_section, here), *beyond = NULL;
+        if (more > 0) beyond = farside_pin_line(&edge_section, next);
         if (more > 0 && count - line > 2 * IN_LINE) farside_fetch_if_absent(&edge_section, next + EDGE_LINE);
         for (long i = 0; i < last; i++) {
             if (i + AHEAD < last) {
@@ -58,8 +58,8 @@ static void traverse_graph(farside_ptr edges, long count) {
             }
             update_nodes(pinned[i]);
         }
-        if (beyond) farside_unpin(&edge_section, beyond);
-        farside_unpin(&edge_section, pinned);
+        if (beyond) farside_unpin_line(&edge_section, beyond);
+        farside_unpin_line(&edge_section, pinned);
         farside_evict_soon(here, EDGE_LINE);
     }
 }
