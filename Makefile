@@ -24,7 +24,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 PROFILE ?= release
 plugin = target/$(PROFILE)/farside-pagetrace.so
 
-.PHONY: all help build plugin compiler demo test exam exam-packages fuzz fuzz-compiler bench study-eden study-path study-pointers doc install install-header uninstall clean
+.PHONY: all help build plugin compiler demo test exam exam-packages fuzz fuzz-compiler bench study-eden study-path study-pointers doc built install install-header uninstall clean
 
 all: build
 
@@ -137,9 +137,13 @@ install-header:
 	install -m 644 packaging/farside-config.cmake $(cmakedir)/farside-config.cmake
 	sed 's|@VERSION@|$(VERSION)|' packaging/farside-config-version.cmake.in > $(cmakedir)/farside-config-version.cmake
 
-install: install-header
+# Before anything is put anywhere.
+built:
 	@test -x target/release/farside -a -f target/release/libfarside.so -a -f $(plugin) || \
 	  { echo "nothing to install yet: run 'make build' first" >&2; exit 2; }
+
+install: built
+	@$(MAKE) --no-print-directory install-header
 	install -d $(bindir) $(libdir) $(mandir) $(docdir) $(bashdir) $(zshdir) $(fishdir)
 	install -m 755 target/release/farside $(bindir)/farside
 	install -m 755 target/release/libfarside.so $(libdir)/libfarside.so
