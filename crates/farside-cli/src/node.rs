@@ -211,6 +211,12 @@ fn serve_network(arguments: &Arguments, memory: &str) -> Result<ExitCode, Failur
     let has_credentials = protection.is_some();
     let places = arguments.listen.iter().map(|text| Place::read(text, arguments, has_credentials));
     let places: Vec<Place<'_>> = places.collect::<Result<_, _>>()?;
+    // Who gives some believes that they protect something.
+    if has_credentials && places.iter().all(|place| place.carrier == Carrier::Ucx) {
+        return Err(Failure::usage(
+            "--listen: UCX protects nothing on its way; --psk and the options of TLS are for HOST:PORT",
+        ));
+    }
     let bytes = memory_of(memory)?;
     let lease = Duration::try_from_secs_f64(arguments.lease).ok();
     let lease = lease.filter(|lease| *lease <= Duration::from_secs(86_400));

@@ -13,7 +13,7 @@ use crate::Failure;
 use crate::analysis::simulate::slowdowns;
 use crate::fetching::{BATCH, Fetcher};
 use crate::options::Options;
-use crate::run::{describe_finding, examine, nanoseconds};
+use crate::run::{describe_finding, examine, greet, nanoseconds};
 
 /// Pages stored, and single fetches timed, on each node.
 const PAGES: u32 = 8192;
@@ -72,9 +72,9 @@ pub fn measure(
             let of = |node: &NodeAddress| {
                 let cluster = alone(node.clone());
                 let network = cluster.carrier.network(protection.clone());
-                path(&node.address.to_string(), || {
-                    Ok(Box::new(Remote::alone(&cluster, network, PAGES.into())?))
-                })
+                let host = node.address.to_string();
+                greet(&cluster, &*network, node, &host)?;
+                path(&host, || Ok(Box::new(Remote::alone(&cluster, network, PAGES.into())?)))
             };
             (cluster.nodes.iter().map(of).collect::<Result<Vec<_>, _>>()?, Vec::new())
         }

@@ -203,7 +203,11 @@ fn with_copies(far: FarUrl, given: Option<&Given>) -> Result<FarUrl, Failure> {
         copies.ok_or_else(|| given.refuse(format!("not a number from 1 to {MOST_NODES}")))?;
     match far {
         FarUrl::Nodes(nodes) if copies > nodes.hosts.len() => {
-            Err(given.refuse(format!("there are only {} memory nodes", nodes.hosts.len())))
+            let there = match nodes.hosts.len() {
+                1 => "there is only 1 memory node".to_owned(),
+                many => format!("there are only {many} memory nodes"),
+            };
+            Err(given.refuse(there))
         }
         FarUrl::Nodes(nodes) => Ok(FarUrl::Nodes(NodesUrl { copies, ..nodes })),
         FarUrl::Embedded { .. } if copies > 1 => {

@@ -1,8 +1,10 @@
 //! Finding the far memory of a run before the program starts, and cleaning up what it left there.
 
+use std::io;
+
 use farside_far::file::check;
 use farside_far::redis::{Finding, RedisCluster, check_profile, forget_pool};
-use farside_far::remote::{Carrier, TcpNetwork, probe};
+use farside_far::remote::{Carrier, Cluster, Network, NodeAddress, TcpNetwork, probe};
 use farside_far::{FarUrl, Opening, open};
 
 use super::complain;
@@ -20,14 +22,8 @@ pub fn reach(options: &Options) -> Result<FarUrl, Failure> {
     match (&options.far, opening) {
         (FarUrl::Nodes(nodes), Opening::Nodes(cluster, protection)) => {
             let network = cluster.carrier.network(protection);
-            let scheme = if nodes.carrier == Carrier::Tcp { "" } else { nodes.carrier.scheme() };
             for (host, node) in nodes.hosts.iter().zip(&cluster.nodes) {
-                probe(&*network, node, &cluster.timing).map_err(|error| {
-                    Failure::own(format!(
-                        "cannot use memory node {host}: {error}; `farside node --listen {scheme}{host} --memory SIZE` \
-                         starts one"
-                    ))
-                })?;
+                greet(&cluster, &*network, node, &host.to_string())?;
             }
             Ok(FarUrl::Nodes(cluster.into()))
         }
@@ -50,6 +46,29 @@ pub fn reach(options: &Options) -> Result<FarUrl, Failure> {
         }
         (far, _) => Ok(far.clone()),
     }
+}
+
+/// Whether a node, which the user calls `host`, can be used.
+///
+/// # Errors
+/// If it cannot be reached, or is not whom we take.
+pub fn greet(
+    cluster: &Cluster,
+    network: &dyn Network,
+    node: &NodeAddress,
+    host: &str,
+) -> Result<(), Failure> {
+    let failed = |error: io::Error| {
+        let mut text = format!("cannot use memory node {host}: {error}");
+        // Of others that do not let us in, there is one.
+        if error.kind() == io::ErrorKind::ConnectionRefused {
+            let carrier = cluster.carrier;
+            let scheme = if carrier == Carrier::Tcp { "" } else { carrier.scheme() };
+            text += &format!("; `farside node --listen {scheme}{host} --memory SIZE` starts one");
+        }
+        Failure::own(text)
+    };
+    probe(network, node, &cluster.timing).map(drop).map_err(failed)
 }
 
 /// What is not as it should be in a cluster.

@@ -33,7 +33,7 @@ use farside_wire::transport::Files;
 
 pub(crate) use children::{Change, Launch, change_of};
 use far::reach;
-pub(crate) use far::{describe as describe_finding, examine};
+pub(crate) use far::{describe as describe_finding, examine, greet};
 pub use following::{Followed, Following};
 pub use footprint::{Footprints, Remembered, state_directory};
 pub(crate) use job_control::JobControl;

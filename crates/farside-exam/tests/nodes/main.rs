@@ -213,10 +213,42 @@ fn only_who_knows_the_secret_is_let_in_and_pages_are_sealed() {
     let stranger = run(&with(&other));
     assert_eq!(stranger.code(), Some(125), "{}", stranger.errors());
     assert!(stranger.errors().contains("cannot use memory node"), "{}", stranger.errors());
+    assert!(stranger.errors().contains("another secret (--psk)"), "{}", stranger.errors());
     let far = format!("tcp://{}", node.address);
     let without = run(&churn.program.clone().env("FARSIDE_FAR", &far));
     assert_eq!(without.code(), Some(125), "{}", without.errors());
     assert!(without.errors().contains("wants --psk"), "{}", without.errors());
+    // There is a node: nobody need start one.
+    assert!(!without.errors().contains("starts one"), "{}", without.errors());
+    let open = Node::start("256M");
+    let far = format!("tcp://{}?seal=yes", open.address);
+    let stranger = churn.program.clone().env("FARSIDE_FAR", far).env("FARSIDE_PSK", &ours);
+    let stranger = run(&stranger);
+    assert_eq!(stranger.code(), Some(125), "{}", stranger.errors());
+    assert!(stranger.errors().contains("neither --psk nor --tls-ca"), "{}", stranger.errors());
+}
+
+#[test]
+fn the_doctor_says_why_a_node_cannot_be_used() {
+    if !can_run("the_doctor_says_why_a_node_cannot_be_used") {
+        return;
+    }
+    let exam = Exam::new("nodes that the doctor cannot use");
+    let secret = exam.input("secret");
+    std::fs::write(&secret, "a secret of some length").expect("a file can be written");
+    let path = secret.to_str().expect("a path of ASCII");
+    let protected = Node::start_at("127.0.0.1:0", "16M", &["--psk", path]);
+    let mut gone = Node::start("16M");
+    gone.kill();
+    for (node, expected) in [(&protected, "wants --psk"), (&gone, "starts one")] {
+        let far = format!("tcp://{}", node.address);
+        let output = Command::new(farside()).args(["doctor", "--far", &far]).output();
+        let output = output.expect("farside doctor runs");
+        assert_eq!(output.status.code(), Some(125));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(expected), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
 }
 
 #[test]

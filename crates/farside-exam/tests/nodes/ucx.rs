@@ -93,3 +93,27 @@ fn same_over_ucx(exam: &Exam, program: &Program, place: Place) {
     assert_eq!(finished.code(), Some(0), "{}", finished.errors());
     assert!(finished.stdout == expected.stdout, "{}", finished.errors());
 }
+
+#[test]
+fn over_ucx_nobody_is_told_to_give_a_secret() {
+    if !is_there("over_ucx_nobody_is_told_to_give_a_secret") {
+        return;
+    }
+    let exam = Exam::new("no node over UCX");
+    let mut gone = node("16M");
+    gone.kill();
+    let program = Program::new("true").env("FARSIDE_FAR", url(&[&gone], ""));
+    let directory = exam.fresh_directory(Place::Far(25));
+    let finished = exam.start(&program, Place::Far(25), &directory).finish();
+    assert_eq!(finished.code(), Some(125), "{}", finished.errors());
+    assert!(finished.errors().contains("no node answers there over UCX"), "{}", finished.errors());
+    assert!(!finished.errors().contains("--psk"), "{}", finished.errors());
+    // A node does not take one that would protect nothing.
+    let secret = exam.input("secret");
+    std::fs::write(&secret, "a secret of some length").expect("a file can be written");
+    let listen = ["node", "--listen", "ucx://127.0.0.1:0", "--memory", "1M", "--psk"];
+    let refused = Command::new(farside()).args(listen).arg(&secret).output().expect("farside runs");
+    assert_eq!(refused.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert!(errors.contains("UCX protects nothing"), "{errors}");
+}

@@ -15,6 +15,11 @@ pub trait Network: Send + Sync {
     /// If there is none to be had.
     fn connect(&self, node: &NodeAddress, timeout_ns: u64) -> io::Result<Box<dyn Stream>>;
 
+    /// What it means that a node hangs up when it is greeted, which it does because of `why`.
+    fn refusal(&self, why: &str) -> io::Error {
+        io::Error::other(format!("it hung up at once ({why})"))
+    }
+
     /// Nanoseconds of the clock that everything goes by.
     fn now(&self) -> u64;
 
@@ -88,7 +93,22 @@ impl Network for TcpNetwork {
         let tcp = Tcp::connect(node.address, timeout)?;
         let Protection::Tls(credentials) = &self.protection else { return Ok(Box::new(tcp)) };
         let patience = Patience::of(0, timeout_ns);
-        Ok(Box::new(Tls::connect(tcp, credentials, &node.name, patience)?))
+        let tls = Tls::connect(tcp, credentials, &node.name, patience).map_err(|error| {
+            // Who does not speak TLS does not know what to make of its greeting.
+            let is_plain = error.kind() == io::ErrorKind::UnexpectedEof;
+            let why = "it hung up at once, as one does that has neither --psk nor --tls-ca";
+            if is_plain { io::Error::new(error.kind(), why) } else { error }
+        })?;
+        Ok(Box::new(tls))
+    }
+
+    fn refusal(&self, why: &str) -> io::Error {
+        // Who speaks TLS hangs up at anything else.
+        let may_want = match self.protection {
+            Protection::Tls(_) => "",
+            _ => ", as one does that wants --psk or --tls-ca",
+        };
+        io::Error::other(format!("it hung up at once ({why}){may_want}"))
     }
 
     fn now(&self) -> u64 {
@@ -108,6 +128,11 @@ impl Network for UcxNetwork {
     fn connect(&self, node: &NodeAddress, _timeout_ns: u64) -> io::Result<Box<dyn Stream>> {
         // Whether there is a node shows when it is asked for something, for which there is as much time.
         Ok(Box::new(Ucx::connect(node.address)?))
+    }
+
+    fn refusal(&self, why: &str) -> io::Error {
+        let text = format!("no node answers there over UCX ({why})");
+        io::Error::new(io::ErrorKind::ConnectionRefused, text)
     }
 
     fn now(&self) -> u64 {

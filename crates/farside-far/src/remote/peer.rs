@@ -261,11 +261,7 @@ fn greet(
     let silent = |silence| match silence {
         Silence::Late => io::Error::other("it does not answer"),
         Silence::Busy => io::Error::other(line.why().to_owned()),
-        // Who speaks TLS hangs up at anything else.
-        Silence::Broken => io::Error::other(format!(
-            "it hung up at once ({}), as one does that wants --psk or --tls-ca",
-            line.why()
-        )),
+        Silence::Broken => network.refusal(line.why()),
     };
     let id = line.send(Kind::Hello, &[hello(pool, lease_ms)], &[]).map_err(silent)?;
     let reply = line.wait(id, &mut None, until).map_err(silent)?;

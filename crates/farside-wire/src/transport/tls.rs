@@ -46,8 +46,28 @@ impl Write for Wire<'_> {
     }
 }
 
+/// Why who is at the other end will not do, or will not have us, in words of the options.
 fn bad(error: rustls::Error) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
+    use rustls::{AlertDescription as Alert, CertificateError as Certificate, Error};
+    let text = match &error {
+        Error::InvalidCertificate(Certificate::UnknownIssuer) => {
+            "it has another secret (--psk), or a certificate of another authority (--tls-ca)"
+        }
+        Error::InvalidCertificate(Certificate::Expired | Certificate::ExpiredContext { .. }) => {
+            "its certificate has expired"
+        }
+        Error::AlertReceived(Alert::CertificateExpired) => {
+            "it says that our certificate (--tls-cert) has expired"
+        }
+        Error::AlertReceived(Alert::UnknownCA | Alert::CertificateUnknown) => {
+            "it knows neither our secret (--psk) nor the authority of our certificate (--tls-cert)"
+        }
+        Error::AlertReceived(Alert::HandshakeFailure) => {
+            "it wants other credentials: --psk, or --tls-ca, --tls-cert and --tls-key"
+        }
+        _ => return io::Error::new(io::ErrorKind::InvalidData, error),
+    };
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 impl Tls {
