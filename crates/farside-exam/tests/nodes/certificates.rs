@@ -34,15 +34,17 @@ fn only_who_shows_a_valid_certificate_is_let_in() {
         churn.start_as(&program).finish()
     };
     churn.same(&run(&authority, Some(authority.sign("client", 2100))));
-    for (why, trusted, own) in [
-        ("it has expired", &authority, Some(authority.sign("client", 2021))),
-        ("somebody else signed it", &authority, Some(stranger.sign("client", 2100))),
-        ("the node's is another's", &stranger, Some(authority.sign("client", 2100))),
-        ("there is none", &authority, None),
+    for (why, trusted, own, said) in [
+        ("it has expired", &authority, Some(authority.sign("client", 2021)), "has expired"),
+        ("somebody else signed it", &authority, Some(stranger.sign("client", 2100)), "authority"),
+        ("the node's is another's", &stranger, Some(authority.sign("client", 2100)), "authority"),
+        ("there is none", &authority, None, "wants --psk or --tls-ca"),
     ] {
         let refused = run(trusted, own);
         assert_eq!(refused.code(), Some(TO_STOP), "{why}: {}", refused.errors());
         assert!(refused.errors().contains("cannot use memory node"), "{why}: {}", refused.errors());
+        assert!(refused.errors().contains(said), "{why}: {}", refused.errors());
+        assert!(!refused.errors().contains("starts one"), "{why}: {}", refused.errors());
     }
     // A node whose own has expired is not trusted.
     let old = start(&authority, &authority.sign("127.0.0.1", 2021));

@@ -50,7 +50,8 @@ impl Write for Wire<'_> {
 fn bad(error: rustls::Error) -> io::Error {
     use rustls::{AlertDescription as Alert, CertificateError as Certificate, Error};
     let text = match &error {
-        Error::InvalidCertificate(Certificate::UnknownIssuer) => {
+        // The other authority may have the name of the one that is known.
+        Error::InvalidCertificate(Certificate::UnknownIssuer | Certificate::BadSignature) => {
             "it has another secret (--psk), or a certificate of another authority (--tls-ca)"
         }
         Error::InvalidCertificate(Certificate::Expired | Certificate::ExpiredContext { .. }) => {
@@ -59,7 +60,9 @@ fn bad(error: rustls::Error) -> io::Error {
         Error::AlertReceived(Alert::CertificateExpired) => {
             "it says that our certificate (--tls-cert) has expired"
         }
-        Error::AlertReceived(Alert::UnknownCA | Alert::CertificateUnknown) => {
+        Error::AlertReceived(
+            Alert::UnknownCA | Alert::CertificateUnknown | Alert::DecryptError,
+        ) => {
             "it knows neither our secret (--psk) nor the authority of our certificate (--tls-cert)"
         }
         Error::AlertReceived(Alert::HandshakeFailure) => {
