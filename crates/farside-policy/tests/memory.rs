@@ -61,6 +61,28 @@ fn prefetcher(choice: &Choice) -> [u64; 2] {
     })
 }
 
+/// Pages of a program of which proximity knows all.
+const ALL: u64 = 200_000;
+
+/// Most bytes that proximity takes for each of them.
+const OF_PROXIMITY: u64 = 32;
+
+/// What proximity takes for [`ALL`] pages that come in an order that is not that of memory.
+fn proximity() -> u64 {
+    let choice: Choice = "proximity".parse().expect("a prefetcher of runs");
+    let [made, used] = growth(
+        || choice.prefetcher(64),
+        |prefetcher| {
+            let mut plan = PrefetchPlan::new();
+            for page in (0..3 * ALL).map(|at| at * 7 % ALL) {
+                plan.clear();
+                prefetcher.fault(PageId(page), FaultKind::Demand, &mut plan);
+            }
+        },
+    );
+    made + used
+}
+
 /// The only test of this file: others would take memory meanwhile.
 #[test]
 fn memory_is_taken_by_pages_that_come_and_not_for_those_that_may() {
@@ -80,4 +102,10 @@ fn memory_is_taken_by_pages_that_come_and_not_for_those_that_may() {
         assert!(made <= FIXED, "{name} takes {made} bytes before any fault");
         assert!(used <= FIXED + EACH * FEW, "{name} takes {used} bytes for {FEW} pages");
     }
+    let used = proximity();
+    println!("proximity: {used} bytes for {ALL} pages");
+    assert!(
+        used <= OF_PROXIMITY * ALL + (64 << 10),
+        "proximity takes {used} bytes for {ALL} pages"
+    );
 }

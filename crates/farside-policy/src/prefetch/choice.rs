@@ -64,7 +64,7 @@ impl FromStr for Choice {
         let mut choice = Self {
             name,
             pointers: follows.then(PointerOptions::default),
-            proximity: ProximityOptions::default(),
+            proximity: ProximityOptions::OF_RUNS,
         };
         match parameters {
             None => {}

@@ -15,7 +15,7 @@ fn small() -> ProximityOptions {
 /// A graph that has seen some pages so often that it asks for what follows the first of them.
 fn taught(order: &[u64]) -> ProximityInRun {
     let mut graph = ProximityInRun::new(small());
-    for _ in 0..3 {
+    for _ in 0..2 {
         for page in order {
             graph.fault(PageId(*page), FaultKind::Demand, &mut PrefetchPlan::new());
         }
@@ -32,7 +32,17 @@ fn what_came_after_a_page_once_is_not_asked_for() {
             assert_eq!(demand(&mut graph, page), [], "{page}");
         }
     }
-    // What comes after these comes a third time, and what is after that in memory has come but once.
+    // What comes after these comes a third time, and what came after those has come twice.
+    assert_eq!(demand(&mut graph, 10), pages([90, 30, 70, 50, 20, 80]));
+}
+
+#[test]
+fn a_cautious_walk_goes_on_only_from_what_it_knew_before() {
+    let order = [10, 90, 30, 70, 50, 20, 80];
+    let mut graph = ProximityInRun::cautious(small());
+    for page in order.into_iter().chain(order) {
+        assert_eq!(demand(&mut graph, page), [], "{page}");
+    }
     assert_eq!(demand(&mut graph, 10), pages([90, 30, 70]));
 }
 
@@ -97,7 +107,7 @@ fn the_unused_page_of_another_name_does_no_harm() {
 /// How many faults and fetches a program of `pages` pages has that uses them in the orders that `next` gives, with room
 /// for half of them, first in, first out; one use in eight of what was fetched ahead is told.
 fn simulate(pages: u64, rounds: u64, mut next: impl FnMut(u64) -> Vec<u64>) -> (u64, u64) {
-    let mut graph = ProximityInRun::new(ProximityOptions::default());
+    let mut graph = ProximityInRun::new(ProximityOptions::OF_RUNS);
     let mut queue = std::collections::VecDeque::new();
     let (mut here, mut unseen) = (HashSet::new(), HashSet::new());
     let (mut faults, mut fetches, mut told) = (0, 0, 0_u64);

@@ -43,8 +43,8 @@ pub(super) struct Graph {
 impl Graph {
     /// A graph that asks for at most `most` pages at once, and knows of none.
     pub fn new(most: u32) -> Self {
-        let options = ProximityOptions { most, window: WINDOW, ..ProximityOptions::default() };
-        Self { proximity: ProximityInRun::new(options), useless: 0, is_tired: false }
+        let options = ProximityOptions { most, window: WINDOW, ..ProximityOptions::OF_RUNS };
+        Self { proximity: ProximityInRun::cautious(options), useless: 0, is_tired: false }
     }
 
     /// A fault of which somebody is told who sees only what nobody else foresees.

@@ -2,7 +2,10 @@
 
 use farside_trace::PageId;
 
-use super::{FaultKind, PrefetchPlan, Prefetcher, Proximity, ProximityOptions};
+use super::edges::Packed;
+use super::graph::Graph;
+use super::known::Awaited;
+use super::{FaultKind, PrefetchPlan, Prefetcher, ProximityOptions};
 use crate::replacement::Slot;
 
 /// Greatest weight of an edge: what was right for long must not be believed for as long again.
@@ -20,25 +23,10 @@ const TRUSTED: Rate = Rate::MAX / 2;
 /// One answer changes the rate by 1/2^shift of what is left.
 const SHIFT: u32 = 5;
 
-/// What came of a page since it was asked for.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-enum Awaited {
-    /// It was not asked for, or its fate is known.
-    #[default]
-    No,
-    /// It was asked for.
-    Yes,
-    /// It was asked for among the last of a walk: when it is used, it is time for those that follow.
-    Leads,
-}
+/// Bytes for each page that is known.
+const MOST_BYTES: usize = 32;
 
-/// What is known of a page that was asked for.
-#[derive(Copy, Clone, Debug)]
-struct Note {
-    awaited: Awaited,
-    /// The page from which the walk came to it.
-    by: Slot,
-}
+const _: () = assert!(Graph::<Packed>::bytes_each(ProximityOptions::OF_RUNS.set) <= MOST_BYTES);
 
 /// Tells whether a page is far.
 type IsFar<'a> = &'a dyn Fn(PageId) -> bool;
@@ -50,12 +38,16 @@ type IsFar<'a> = &'a dyn Fn(PageId) -> bool;
 /// did; as long as that is not known it proves nothing, and changes no weight. One that is used among the last of them
 /// leads on: so the program need not come to a page that is not there for the next ones to be fetched. One that is seen
 /// to leave unused takes the edge away that led to it, and where most do only the heaviest edges are followed.
+///
+/// With the [options of runs](ProximityOptions::OF_RUNS) it takes 32 bytes for each page that it knows, and 20 and 4 for
+/// each page of a set with others. Sets are small, and the walk is long instead: of an order that comes again the sets of
+/// pages that follow one another hold much the same.
 #[derive(Clone, Debug)]
 pub struct ProximityInRun {
-    graph: Proximity,
-    /// By slot.
-    notes: Vec<Note>,
+    graph: Graph<Packed>,
     used: Rate,
+    /// Whether walks learn of the pages that they come to.
+    learns: bool,
     /// Pages that there is room for in a walk.
     most: u32,
 }
@@ -63,15 +55,20 @@ pub struct ProximityInRun {
 impl ProximityInRun {
     /// A prefetcher that knows of no page yet.
     pub fn new(options: ProximityOptions) -> Self {
-        let graph = Proximity::new(ProximityOptions { most_weight: MOST_WEIGHT, ..options });
-        let notes = Vec::with_capacity(graph.options.pages);
+        let graph = Graph::new(ProximityOptions { most_weight: MOST_WEIGHT, ..options });
         let most = graph.options.most;
-        Self { graph, notes, used: Rate::MAX / 4 * 3, most }
+        Self { graph, used: Rate::MAX / 4 * 3, learns: true, most }
     }
 
     /// Pages that are known.
     pub fn known(&self) -> usize {
-        self.graph.pages.len()
+        self.graph.known.len()
+    }
+
+    /// The same, but what is learnt of a page that is asked for is of use from the next walk on: pages are asked for later, and
+    /// fewer of them in vain.
+    pub fn cautious(options: ProximityOptions) -> Self {
+        Self { learns: false, ..Self::new(options) }
     }
 
     /// From now on it asks for no more pages at once, and no more than it was made for.
@@ -79,19 +76,11 @@ impl ProximityInRun {
         self.graph.options.most = pages.min(self.most);
     }
 
-    fn note(&mut self, slot: Slot) -> &mut Note {
-        let index = slot.0 as usize;
-        if index >= self.notes.len() {
-            self.notes.resize(index + 1, Note { awaited: Awaited::No, by: slot });
-        }
-        &mut self.notes[index]
-    }
-
     /// Asks for the pages around one, which count as accessed from now on.
     fn ask_from(&mut self, slot: Slot, is_far: IsFar<'_>, plan: &mut PrefetchPlan) {
         self.graph.options.least_weight =
             if self.used < TRUSTED { MOST_WEIGHT } else { LEAST_WEIGHT };
-        self.graph.walk(slot, plan);
+        self.graph.walk(slot, self.learns, plan);
         plan.touch_resident();
         if let Some(page) = self.middle_of_far(is_far) {
             plan.lead_on(page);
@@ -99,18 +88,20 @@ impl ProximityInRun {
         let count = self.graph.queue.len();
         for index in 1..count {
             let (asked, by) = self.graph.queue[index];
-            self.learn(asked);
-            self.graph.stack.make_youngest(asked);
-            self.graph.nodes[asked.0 as usize].assumed = true;
+            if !self.learns {
+                self.learn(asked);
+            }
+            self.graph.known.make_youngest(asked);
+            self.graph.known.assume(asked, true);
             let awaited = if 2 * index >= count { Awaited::Leads } else { Awaited::Yes };
-            *self.note(asked) = Note { awaited, by };
+            self.graph.known.set_note(asked, awaited, by);
         }
     }
 
     /// Of the pages of the latest walk that have to be fetched the one in the middle.
     fn middle_of_far(&self, is_far: IsFar<'_>) -> Option<PageId> {
         let asked = self.graph.queue.iter().skip(1);
-        let pages = asked.filter_map(|(asked, _)| self.graph.pages.get(*asked));
+        let pages = asked.map(|(asked, _)| self.graph.known.page(*asked));
         let mut far = pages.filter(|page| is_far(*page));
         let count = far.clone().count();
         far.nth(count / 2)
@@ -118,14 +109,16 @@ impl ProximityInRun {
 
     /// Compares what followed the last access of a page with its set, if that access was seen.
     fn learn(&mut self, slot: Slot) {
-        if !self.graph.nodes[slot.0 as usize].assumed {
+        if !self.graph.known.is_assumed(slot) {
             self.graph.update(slot);
         }
     }
 
     /// What was noted of a page, which is here and used now.
     fn take(&mut self, slot: Slot) -> Awaited {
-        std::mem::take(&mut self.note(slot).awaited)
+        let (awaited, _) = self.graph.known.note(slot);
+        self.graph.known.set_awaited(slot, Awaited::No);
+        awaited
     }
 
     /// A page faulted, of which it was known whether it had been asked for.
@@ -138,16 +131,16 @@ impl ProximityInRun {
     ) {
         if awaited == Awaited::No {
             self.learn(slot);
-            self.graph.stack.make_youngest(slot);
+            self.graph.known.make_youngest(slot);
         }
-        self.graph.nodes[slot.0 as usize].assumed = false;
+        self.graph.known.assume(slot, false);
         self.ask_from(slot, is_far, plan);
     }
 }
 
 impl Prefetcher for ProximityInRun {
     fn name(&self) -> &'static str {
-        self.graph.name()
+        super::super::registry::PROXIMITY
     }
 
     fn fault(&mut self, page: PageId, kind: FaultKind, plan: &mut PrefetchPlan) {
@@ -161,11 +154,8 @@ impl Prefetcher for ProximityInRun {
         is_far: IsFar<'_>,
         plan: &mut PrefetchPlan,
     ) {
-        let Some(slot) = self.graph.slot_of(page) else {
+        let Some(slot) = self.graph.known.find(page) else {
             self.graph.raise(page);
-            if let Some(slot) = self.graph.slot_of(page) {
-                self.take(slot);
-            }
             return;
         };
         let awaited = self.take(slot);
@@ -179,7 +169,7 @@ impl Prefetcher for ProximityInRun {
             (FaultKind::Used, Awaited::Leads) => {
                 self.waited_for(slot, Awaited::Leads, is_far, plan);
             }
-            (FaultKind::Used, Awaited::Yes) => self.graph.nodes[slot.0 as usize].assumed = false,
+            (FaultKind::Used, Awaited::Yes) => self.graph.known.assume(slot, false),
             (FaultKind::Used, Awaited::No) => self.graph.raise(page),
         }
     }
@@ -189,15 +179,15 @@ impl Prefetcher for ProximityInRun {
     }
 
     fn most_unused(&self, local_pages: u64) -> u64 {
-        self.graph.most_unused(local_pages)
+        super::super::share(local_pages, self.graph.options.unused_permille)
     }
 
     fn unused(&mut self, page: PageId) {
-        let Some(slot) = self.graph.slot_of(page) else { return };
-        let Note { awaited, by } = *self.note(slot);
+        let Some(slot) = self.graph.known.find(page) else { return };
+        let (awaited, by) = self.graph.known.note(slot);
         if awaited != Awaited::No {
             // It was not used: that it counts as such proves nothing still.
-            self.note(slot).awaited = Awaited::No;
+            self.graph.known.set_awaited(slot, Awaited::No);
             self.used -= self.used >> SHIFT;
             self.graph.cut(by, slot);
         }

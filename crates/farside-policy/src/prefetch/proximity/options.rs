@@ -1,4 +1,4 @@
-//! How proximity is gone about, as a user says it: `set=10,window=64,depth=3,pages=262144`.
+//! How proximity is gone about, as a user says it: `set=3,window=64,depth=10,pages=262144`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,20 +30,27 @@ pub struct ProximityOptions {
     pub unused_permille: u64,
 }
 
-impl Default for ProximityOptions {
+impl ProximityOptions {
     /// The paper's sets of 10, windows of 64, depth of 3 and tenth of the memory; and 2^18 pages, a
     /// footprint of 1 GiB.
+    pub const PAPER: Self = Self {
+        set: 10,
+        window: 64,
+        depth: 3,
+        most: 64,
+        pages: 1 << 18,
+        most_weight: u16::MAX,
+        least_weight: 1,
+        unused_permille: 100,
+    };
+
+    /// The same, but sets of 3, so that a page takes no more than 32 bytes, and a depth of 10, so that a walk comes as far.
+    pub const OF_RUNS: Self = Self { set: 3, depth: 10, ..Self::PAPER };
+}
+
+impl Default for ProximityOptions {
     fn default() -> Self {
-        Self {
-            set: 10,
-            window: 64,
-            depth: 3,
-            most: 64,
-            pages: 1 << 18,
-            most_weight: u16::MAX,
-            least_weight: 1,
-            unused_permille: 100,
-        }
+        Self::PAPER
     }
 }
 
@@ -67,9 +74,9 @@ impl ProximityOptions {
 impl FromStr for ProximityOptions {
     type Err = String;
 
-    /// Reads `name=number,...`; what is not named keeps its default. The error says what is wrong.
+    /// Reads `name=number,...`; what is not named is as [in runs](Self::OF_RUNS). The error says what is wrong.
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut options = Self::default();
+        let mut options = Self::OF_RUNS;
         parameters::read(text, |name, value| options.set(name, value))?;
         if options.set * options.pages > MOST_EDGES {
             return Err(format!("set times pages is more than {MOST_EDGES}"));
