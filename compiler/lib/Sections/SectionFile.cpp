@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
@@ -340,6 +342,14 @@ std::string SectionFile::show(const SectionFileError &error, const std::string &
 SectionFile readSectionFile(const std::string &path) {
   SectionFile file;
   file.path = path;
+  // What the parser says of these is not why.
+  std::error_code error;
+  auto kind = std::filesystem::status(path, error).type();
+  if (kind == std::filesystem::file_type::not_found || kind == std::filesystem::file_type::directory) {
+    bool isDirectory = kind == std::filesystem::file_type::directory;
+    file.errors.push_back({0, 0, isDirectory ? "it is a directory" : "there is no such file"});
+    return file;
+  }
   auto parsed = toml::parse_file(path);
   if (!parsed) {
     const toml::parse_error &error = parsed.error();

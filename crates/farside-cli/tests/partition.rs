@@ -133,8 +133,11 @@ fn what_cannot_be_is_refused() {
         (vec![&good, "/no/such.txt", "--memory", "8p"], vec!["/no/such.txt"]),
         (vec![&good, "--memory", "8p", "--goal", "speed"], vec!["speed", "throughput"]),
         (vec![&good, "--memory", "8p", "--goal", "weights"], vec!["--weights"]),
-        (vec![&good, "--memory", "8p", "--weights", "1,2"], vec!["2 weights", "1 programs"]),
-        (vec![&good, "--memory", "8p", "--weights", "0"], vec!["weight 0", "above 0"]),
+        (
+            vec![&good, "--memory", "8p", "--weights", "1,2"],
+            vec!["--weights: 2 weights", "1 programs"],
+        ),
+        (vec![&good, "--memory", "8p", "--weights", "0"], vec!["--weights: weight 0", "above 0"]),
         (vec![&good, "--memory", "8p", "--weights", "1,x"], vec!["x"]),
         (
             vec![&good, "--memory", "8p", "--goal", "fairness", "--weights", "1"],

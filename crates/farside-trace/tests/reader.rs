@@ -146,6 +146,8 @@ fn files_are_opened_by_their_ending() {
     std::fs::write(&strange, "8\n9\n").unwrap();
     let error = TraceReader::open(&strange).unwrap_err();
     assert!(matches!(error, TraceError::UnknownFormat { .. }));
+    let error = TraceReader::open(folder.path()).unwrap_err();
+    assert!(error.to_string().ends_with("cannot open the trace: is a directory"), "{error}");
 }
 
 proptest! {

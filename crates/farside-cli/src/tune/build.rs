@@ -88,6 +88,12 @@ impl Builder {
             let why = complaint(&log.to_string());
             return Err(Failure::own(format!("the build failed ({status}; see {log}){why}")));
         }
+        if !self.program.is_file() {
+            let program = self.program.display();
+            return Err(Failure::usage(format!(
+                "the build made no program {program} (its command is --build; see {log})"
+            )));
+        }
         Built::copy_of(&self.program, self.built)
     }
 

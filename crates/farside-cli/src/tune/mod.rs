@@ -185,6 +185,11 @@ pub fn tune(arguments: &TuneArguments) -> Result<ExitCode, Failure> {
     if let Some(page) = &arguments.html {
         run::writable(page)?;
     }
+    if let Some(input) = &arguments.input {
+        fs::File::open(input).map_err(|error| {
+            Failure::usage(format!("--input: cannot read {}: {error}", input.display()))
+        })?;
+    }
     let state = &arguments.state;
     fs::create_dir_all(state)
         .map_err(|error| Failure::own(format!("cannot make {}: {error}", state.display())))?;

@@ -405,6 +405,8 @@ fn what_cannot_be_tuned_is_refused() {
         ("make -B", &["--gain", "200%"], &program, 2, "percentage"),
         ("make -B", &["--resume"], &program, 2, "nothing to resume"),
         ("make -B", &[], &["graph"], 2, "./graph"),
+        ("make -B", &["--input", "no.txt"], &program, 2, "--input: cannot read no.txt"),
+        ("true", &[], &["./missing"], 2, "the build made no program ./missing"),
         ("$CC -O2 -g -o changing changing.c", &[], &["./changing"], 2, "something else each time"),
     ] {
         let output = stage.tune(build, options, program);

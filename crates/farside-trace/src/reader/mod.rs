@@ -53,6 +53,9 @@ impl TraceReader {
         let path = path.as_ref();
         let failed = |source| TraceError::Open { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(failed)?;
+        if file.metadata().map_err(failed)?.is_dir() {
+            return Err(failed(io::ErrorKind::IsADirectory.into()));
+        }
         let format = match TraceFormat::of_path(path) {
             Some(format) => format,
             None if begins_with_magic(&mut file) => {

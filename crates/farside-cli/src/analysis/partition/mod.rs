@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use farside_policy::replacement;
 use farside_sim::curve::LruDistances;
 use farside_sim::partition::pool::{Pool, Usage};
-use farside_sim::partition::{Goal, Partitioning, Program};
+use farside_sim::partition::{Goal, Impossible, Partitioning, Program};
 use farside_sim::simulation::Costs;
 use farside_trace::{PAGE_SIZE, TraceReader};
 
@@ -107,8 +107,8 @@ pub fn partition(arguments: &PartitionArguments) -> Result<ExitCode, Failure> {
         .collect::<Result<_, _>>()?;
     let footprints: u64 = programs.iter().map(Program::footprint).sum();
     let memory = arguments.memory.pages(footprints);
-    let partitioning = Partitioning::new(programs, memory, goal)
-        .map_err(|error| Failure::usage(format!("--memory {}: {error}", arguments.memory)))?;
+    let partitioning =
+        Partitioning::new(programs, memory, goal).map_err(|error| impossible(arguments, &error))?;
     let pool = pool(arguments, memory.min(footprints as usize), costs)?;
     let chunk = arguments.chunk.map(|chunk| chunk.pages(memory as u64));
     let optimum = farside_sim::partition::optimum(&partitioning);
@@ -128,6 +128,16 @@ pub fn partition(arguments: &PartitionArguments) -> Result<ExitCode, Failure> {
         output::print(&report)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What cannot be shared out, with what says so on the command line.
+fn impossible(arguments: &PartitionArguments, error: &Impossible) -> Failure {
+    let by = match error {
+        Impossible::Programs(_) => "TRACES".to_owned(),
+        Impossible::TooLittle { .. } => format!("--memory {}", arguments.memory),
+        Impossible::Weights { .. } | Impossible::Weight(_) => "--weights".to_owned(),
+    };
+    Failure::usage(format!("{by}: {error}"))
 }
 
 fn goal(arguments: &PartitionArguments) -> Result<Goal, Failure> {
