@@ -414,9 +414,11 @@ fn the_table_of_balance_has_all_its_rows() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let rows = rows.as_array().expect("rows");
-    assert_eq!(rows.len(), 4, "{rows:#?}");
+    assert_eq!(rows.len(), 8, "{rows:#?}");
     // Of what has little, nothing need be done in the time that there is.
     assert!(rows[..2].iter().all(|row| row["ours"].as_f64() > Some(0.0)), "{rows:#?}");
     assert!(rows.iter().all(|row| row["ours"].is_number()), "{rows:#?}");
     assert_eq!(rows[0]["goal"], "at least 1.25x", "{rows:#?}");
+    assert_eq!(rows[4]["goal"], "under 2 s", "{rows:#?}");
+    assert_eq!(rows[7]["met"], true, "never more than there is: {rows:#?}");
 }

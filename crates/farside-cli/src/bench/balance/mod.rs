@@ -5,10 +5,14 @@
 //! process that does both in a thread each, under one limit with `--replacement second-chance`, which is what a run has of
 //! LRU. What is compared is work per time: of each program, what it gets done as a share of what it gets done beside the other
 //! with all memory local, added up - the paper's sum of instructions per cycle, each of which is 1 in isolation.
+//!
+//! And how soon limits are [in force](in_force) when one joins, ends, or turns out to need something else.
+
+mod in_force;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use clap::{Args, ValueEnum};
 
@@ -132,6 +136,11 @@ pub(crate) fn run(
             works[at].iter_mut().zip(done).for_each(|(all, done)| all.push(done));
         }
     }
+    let mut rounds = Vec::new();
+    for round in 0..shared.repetitions {
+        progress.say(format!("changes, round {}", round + 1));
+        rounds.push(bench.round_of_changes()?);
+    }
     let [rule, halves, pool, local] = works.map(|each| each.map(|all| median(&all)));
     let shares = |[looped, chance]: [f64; 2]| [looped / local[0], chance / local[1]];
     let sum = |works| shares(works).iter().sum::<f64>();
@@ -144,7 +153,7 @@ pub(crate) fn run(
         goal,
     };
     let [looped, chance] = shares(rule);
-    Ok(vec![
+    let mut rows = vec![
         row(
             "work per time of two programs: the throughput rule beside one pool",
             ours,
@@ -159,7 +168,9 @@ pub(crate) fn run(
         ),
         row("of this the loop, which fits if it is given enough", looped, None, None),
         row("of this the one that uses its pages by chance", chance, None, None),
-    ])
+    ];
+    rows.extend(in_force::rows(&rounds, bench.sizes.total));
+    Ok(rows)
 }
 
 fn build(cache: &Cache) -> Result<PathBuf, String> {
@@ -192,7 +203,8 @@ impl Bench<'_> {
                 self.pair(&options)
             }
             Way::Rule => {
-                let _daemon = self.daemon(&whole)?;
+                // What it says later nobody reads.
+                let (_daemon, _) = self.daemon(&whole)?;
                 self.pair(&CURVES)
             }
         }
@@ -209,26 +221,39 @@ impl Bench<'_> {
     /// Both without Farside, at the same time.
     fn plain(&self) -> Result<[f64; 2], Failure> {
         let mut command = Command::new(&self.program);
-        let text = output(start(command.args(self.arguments("both")))?)?;
+        let Sizes { before_ms, counted_ms, .. } = self.sizes;
+        let arguments = self.arguments("both", before_ms, counted_ms);
+        let text = output(start(command.args(arguments))?)?;
         Ok([done(&text, "loop")?, done(&text, "chance")?])
     }
 
     fn run(&self, options: &[&str], which: &str) -> Result<Child, Failure> {
-        let mut command = self.command();
-        command.args(["run", "--quiet", "--far", &self.far]).args(options).arg("--");
-        start(command.arg(&self.program).args(self.arguments(which)))
+        self.run_for(options, which, self.sizes.before_ms, self.sizes.counted_ms)
     }
 
-    fn daemon(&self, local: &str) -> Result<Daemon, Failure> {
+    fn run_for(
+        &self,
+        options: &[&str],
+        which: &str,
+        before_ms: u64,
+        counted_ms: u64,
+    ) -> Result<Child, Failure> {
+        let mut command = self.command();
+        command.args(["run", "--quiet", "--far", &self.far]).args(options).arg("--");
+        start(command.arg(&self.program).args(self.arguments(which, before_ms, counted_ms)))
+    }
+
+    /// A daemon, and what it says.
+    fn daemon(&self, local: &str) -> Result<(Daemon, BufReader<ChildStdout>), Failure> {
         let mut command = self.command();
         command.args(["balance", "--json", "--local", local, "--interval", "500ms"]);
         let mut daemon = Daemon(start(&mut command)?);
         // Programs that begin knock at it: it has to be there before they do, and says how things stand as soon as it is.
-        // What it says later nobody reads.
         let mut line = String::new();
-        let said = daemon.0.stdout.take().map(|said| BufReader::new(said).read_line(&mut line));
-        match said {
-            Some(Ok(1..)) => Ok(daemon),
+        let said = daemon.0.stdout.take().map(BufReader::new);
+        let heard = said.map(|mut said| said.read_line(&mut line).map(|bytes| (bytes, said)));
+        match heard {
+            Some(Ok((1.., said))) => Ok((daemon, said)),
             _ => Err(Failure::new("farside balance ended at once")),
         }
     }
@@ -240,8 +265,8 @@ impl Bench<'_> {
         command
     }
 
-    fn arguments(&self, which: &str) -> [String; 5] {
-        let Sizes { loop_pages, chance_pages, before_ms, counted_ms, .. } = self.sizes;
+    fn arguments(&self, which: &str, before_ms: u64, counted_ms: u64) -> [String; 5] {
+        let Sizes { loop_pages, chance_pages, .. } = self.sizes;
         let number = |number: u64| number.to_string();
         [
             which.to_owned(),
