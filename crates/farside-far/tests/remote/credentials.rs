@@ -90,7 +90,7 @@ fn only_who_shows_a_valid_certificate_is_let_in() {
     assert!(wrong_name.to_string().contains("not valid for name"), "{wrong_name}");
     let expired = authority.sign("client.test", 2021).read().unwrap();
     let expired = meet(&nodes, &expired, "node.test").unwrap_err();
-    assert!(expired.to_string().contains("Expired"), "{expired}");
+    assert!(expired.to_string().contains("our certificate (--tls-cert) has expired"), "{expired}");
     let old_node = authority.sign("node.test", 2021).read().unwrap();
     assert!(meet(&old_node, &ours, "node.test").unwrap_err().to_string().contains("expired"));
     // Signed by somebody else, while knowing whom the node trusts.

@@ -174,7 +174,7 @@ fn accesses_by_chance_come_to_fetch_hardly_anything() {
     assert_eq!((adaptive.demand, adaptive.fetched, adaptive.wasted), (17_631, 164, 140));
     adaptive.counts();
     adaptive.run(noise(0, 2, 20_000));
-    assert_eq!(adaptive.counts(), (17_441, 85));
+    assert_eq!(adaptive.counts(), (17_510, 0));
 }
 
 #[test]
@@ -188,8 +188,8 @@ fn each_phase_finds_its_prefetcher_again() {
         phases.push(adaptive.run(noise(0, 4, 10_000)).counts());
     }
     // The numbers by chance are the same as before, but for the first, from the second time on.
-    let once = [(2, 10_108), (8761, 664), (49, 1281), (8739, 196)];
-    let again = [(26, 9993), (5868, 3670), (49, 1483), (6439, 4472)];
+    let once = [(2, 10_108), (8761, 664), (49, 1281), (8687, 256)];
+    let again = [(24, 10_069), (6430, 4095), (49, 1282), (4586, 6765)];
     assert_eq!(phases, [once, again].concat());
 }
 

@@ -31,6 +31,9 @@ const STRETCH: u64 = 8;
 ///
 /// To learn from a fault takes about as long as to fetch a page. If nothing comes of it, the program is likely to use its
 /// pages in no order. Of a sample of the pages it would be known all the same if there was one.
+///
+/// Sets and depth are the paper's, so that a page that is known takes 60 bytes. With small sets and a long walk, as
+/// [`ProximityInRun`] has them by itself, a simulated ocean took 1.42 times as long as with the best of the others.
 #[derive(Clone, Debug)]
 pub(super) struct Graph {
     proximity: ProximityInRun,
@@ -43,7 +46,7 @@ pub(super) struct Graph {
 impl Graph {
     /// A graph that asks for at most `most` pages at once, and knows of none.
     pub fn new(most: u32) -> Self {
-        let options = ProximityOptions { most, window: WINDOW, ..ProximityOptions::OF_RUNS };
+        let options = ProximityOptions { most, window: WINDOW, ..ProximityOptions::PAPER };
         Self { proximity: ProximityInRun::cautious(options), useless: 0, is_tired: false }
     }
 
