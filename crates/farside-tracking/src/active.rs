@@ -1,17 +1,39 @@
 //! Tracked pages that are mapped, because the program came there a short while ago.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use farside_trace::PageId;
 
 /// How often a page's stay can double.
 const LEVELS: usize = 7;
 
-/// A page in the active set, and when it came.
+/// Bits that tell one visit from others.
+const VISIT_BITS: u32 = 26;
+
+/// All of them.
+const VISIT_MASK: u32 = (1 << VISIT_BITS) - 1;
+
+/// A page in the active set, by the lower half of its number, and when it came.
 #[derive(Copy, Clone, Debug)]
 struct Stay {
-    page: PageId,
-    since: u32,
+    page: u32,
+    since: Visit,
+}
+
+/// The number of a visit, of which the lowest bits are kept: nothing stays for as many as they tell apart.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+struct Visit(u32);
+
+impl Visit {
+    fn next(self) -> Self {
+        Self((self.0 + 1) & VISIT_MASK)
+    }
+
+    /// Visits from another one, which was before, to this one.
+    fn since(self, before: Self) -> u32 {
+        self.0.wrapping_sub(before.0) & VISIT_MASK
+    }
 }
 
 /// The page access buffer in software (PATH, section 2): a page stays for as many visits to others as the buffer has
@@ -24,60 +46,96 @@ struct Stay {
 pub struct ActiveSet {
     /// By how often their stays have doubled; the oldest first.
     stays: [VecDeque<Stay>; LEVELS],
-    /// Visits so far, of which the lowest bits are enough: nothing stays that long.
-    visits: u32,
+    /// Visits so far.
+    visits: Visit,
 }
 
-/// What is known of a tracked page by the active set.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Activity {
-    /// When it came, or when it left.
-    at: u32,
-    level: u8,
-    is_active: bool,
-    has_left: bool,
-}
+/// What is known of a tracked page, in 4 bytes: from the lowest bit on, when it came or left, how often its stay has
+/// doubled, whether it is in the active set, whether it has left it, and whether its last use is known.
+#[derive(Copy, Clone, Default, PartialEq, Eq)]
+pub struct Activity(u32);
+
+const LEVEL_SHIFT: u32 = VISIT_BITS;
+const LEVEL_MASK: u32 = 0b111;
+const IS_ACTIVE: u32 = 1 << 29;
+const HAS_LEFT: u32 = 1 << 30;
+const IS_KNOWN: u32 = 1 << 31;
+
+const _: () = assert!(LEVELS <= LEVEL_MASK as usize + 1);
 
 /// The end of a stay.
 #[derive(Copy, Clone, Debug)]
 pub struct End {
-    since: u32,
-    now: u32,
+    since: Visit,
+    now: Visit,
 }
 
 impl Activity {
+    /// A page that came at this visit, and stays.
+    fn came(at: Visit, level: u32) -> Self {
+        Self(at.0 | level << LEVEL_SHIFT | IS_ACTIVE | IS_KNOWN)
+    }
+
+    /// When it came, or when it left.
+    fn at(self) -> Visit {
+        Visit(self.0 & VISIT_MASK)
+    }
+
+    fn level(self) -> u32 {
+        self.0 >> LEVEL_SHIFT & LEVEL_MASK
+    }
+
+    fn has(self, mark: u32) -> bool {
+        self.0 & mark != 0
+    }
+
     /// A stay is over. False if the page came again since, and stays.
     pub fn end(&mut self, End { since, now }: End) -> bool {
-        let ends = self.is_active && self.at == since;
+        let ends = self.has(IS_ACTIVE) && self.at() == since;
         if ends {
-            *self = Self { at: now, is_active: false, has_left: true, ..*self };
+            *self = Self(self.0 & !(VISIT_MASK | IS_ACTIVE) | HAS_LEFT | now.0);
         }
         ends
     }
 
+    /// Whether its last use is known: the program may have come there before it was tracked.
+    pub fn is_known(self) -> bool {
+        self.has(IS_KNOWN)
+    }
+
     /// Whether it is in use all the time: what is seen of its uses says nothing.
     pub fn is_hot(self) -> bool {
-        self.level > 0
+        self.level() > 0
+    }
+}
+
+impl fmt::Debug for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Activity")
+            .field("at", &self.at())
+            .field("level", &self.level())
+            .field("is_active", &self.has(IS_ACTIVE))
+            .field("has_left", &self.has(HAS_LEFT))
+            .field("is_known", &self.is_known())
+            .finish()
     }
 }
 
 impl ActiveSet {
     /// The program came to a page, of which this is known, by a fault; returns what is known of it now.
     pub fn visit(&mut self, page: PageId, known: Activity, pages: u32) -> Activity {
-        self.visits = self.visits.wrapping_add(1);
+        self.visits = self.visits.next();
         let at = self.visits;
-        if known.is_active {
+        let level = if known.has(IS_ACTIVE) {
             // It is mapped, or was evicted: its stay begins anew.
-            return self.stay(page, Activity { at, ..known });
-        }
-        let came_at_once = known.has_left && at.wrapping_sub(known.at) <= pages;
-        let level = if came_at_once { (known.level + 1).min(LEVELS as u8 - 1) } else { 0 };
-        self.stay(page, Activity { at, level, is_active: true, has_left: false })
-    }
-
-    fn stay(&mut self, page: PageId, activity: Activity) -> Activity {
-        self.stays[usize::from(activity.level)].push_back(Stay { page, since: activity.at });
-        activity
+            known.level()
+        } else if known.has(HAS_LEFT) && at.since(known.at()) <= pages {
+            (known.level() + 1).min(LEVELS as u32 - 1)
+        } else {
+            0
+        };
+        self.stays[level as usize].push_back(Stay { page: page.0 as u32, since: at });
+        Activity::came(at, level)
     }
 
     /// Takes out a page whose stay is over, in a set of so many pages; `None` if there is none. It is up to `ends` whether a
@@ -90,10 +148,11 @@ impl ActiveSet {
         let now = self.visits;
         for (level, stays) in self.stays.iter_mut().enumerate() {
             while let Some(Stay { page, since }) = stays.front().copied()
-                && now.wrapping_sub(since) >= pages << level
+                && now.since(since) >= pages << level
             {
                 stays.pop_front();
                 // One that came again since, or is tracked no more, is in no hurry.
+                let page = PageId(u64::from(page));
                 if ends(page, End { since, now }) {
                     return Some(page);
                 }
@@ -123,7 +182,7 @@ mod tests {
         fn uses(&mut self, page: u64, most: u32) -> bool {
             let page = PageId(page);
             let known = self.known.get(&page).copied().unwrap_or_default();
-            if known.is_active {
+            if known.has(IS_ACTIVE) {
                 return false;
             }
             self.known.insert(page, self.set.visit(page, known, most));
@@ -143,7 +202,7 @@ mod tests {
                 assert!(pages.uses(page, 10), "{round} {page}");
                 assert!(!pages.uses(page, 10), "{round} {page}");
             }
-            assert!(pages.known.values().filter(|it| it.is_active).count() <= 10);
+            assert!(pages.known.values().filter(|it| it.has(IS_ACTIVE)).count() <= 10);
         }
         assert!(pages.known.values().all(|it| !it.is_hot()));
     }

@@ -21,18 +21,10 @@ pub struct TrackingOptions {
 }
 
 impl Default for TrackingOptions {
-    /// The paper's 2,048 hot pages; 65,536 tracked ones, which take up to 2.5 MiB, and 256 of them at first.
+    /// The paper's 2,048 hot pages; 65,536 tracked ones, which take up to 2 MiB, and 256 of them at first.
     fn default() -> Self {
         Self { active: 2048, most: 1 << 16, first: 256 }
     }
-}
-
-/// What is kept of a tracked page.
-#[derive(Copy, Clone, Debug, Default)]
-struct Tracked {
-    activity: Activity,
-    /// Whether its last use is known: the program may have come there before it was tracked.
-    is_known: bool,
 }
 
 /// Follows the uses of the sampled pages of a program.
@@ -43,7 +35,7 @@ struct Tracked {
 pub struct Tracker {
     options: TrackingOptions,
     sample: PageSample,
-    stack: Stack<Tracked>,
+    stack: Stack<Activity>,
     active: ActiveSet,
     curve: LiveCurve,
     /// Most pages of all that there are that are taken to be hot.
@@ -95,7 +87,7 @@ impl Tracker {
         if !self.sample.has(page) || self.stack.get_mut(page).is_some() {
             return false;
         }
-        self.stack.put(page, |_| Tracked::default());
+        self.stack.put(page, |_| Activity::default());
         self.keep_few();
         true
     }
@@ -109,13 +101,13 @@ impl Tracker {
         let Self { stack, active, curve, .. } = self;
         stack.put(page, |before| {
             let (depth, known) = before.unwrap_or_default();
-            let activity = active.visit(page, known.activity, pages);
+            let activity = active.visit(page, known, pages);
             if is_new {
                 curve.add_cold(scale);
-            } else if known.is_known && !activity.is_hot() {
+            } else if known.is_known() && !activity.is_hot() {
                 curve.add((depth as f64 * scale).round() as u64, scale);
             }
-            Tracked { activity, is_known: true }
+            activity
         });
         self.keep_few();
     }
@@ -131,7 +123,7 @@ impl Tracker {
         let scale = (touched as f64 / self.stack.len().max(1) as f64).max(1.0);
         let pages = self.active_pages(scale);
         let stack = &mut self.stack;
-        let ends = |page, end| stack.get_mut(page).is_some_and(|tracked| tracked.activity.end(end));
+        let ends = |page, end| stack.get_mut(page).is_some_and(|activity| activity.end(end));
         self.active.leave(pages, ends)
     }
 
