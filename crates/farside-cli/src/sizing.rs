@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::Failure;
 use crate::options::{Local, Size};
+use crate::output;
 use crate::run::Report;
 use crate::top;
 
@@ -25,6 +26,10 @@ const MOST_WAITING: f64 = 0.99;
 
 /// What a miss is taken to cost where there are none yet, in seconds: about a fault and a round trip.
 const MISS_SECONDS: f64 = 10e-6;
+
+/// So long has to have been looked before a program that waited, and was not seen to use any page again, is taken to need
+/// next to nothing: one that goes over all of its memory comes back to what is tracked only after that.
+const SURE_AFTER_NS: u64 = 10_000_000_000;
 
 /// What is known of how a program would do with other limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,16 +115,19 @@ pub struct Point {
 
 impl LiveCurve {
     /// What a curve means for a program with this limit, in bytes, that has waited for so long of so much time, both of so
-    /// many processes together.
+    /// many processes together. `None` if it means nothing yet.
     ///
-    /// What it waits now is known, or what a miss costs is assumed if it has none. With another limit it would wait as much more or less as there are more or fewer misses;
-    /// the rest of its time stays.
+    /// What it waits now is known, or what a miss costs is assumed if it has none. With another limit it would wait as much
+    /// more or less as there are more or fewer misses; the rest of its time stays.
     pub fn new(
         curve: &curve::Curve,
         limit: u64,
         (waited_ns, elapsed): (u64, Duration),
         processes: u32,
-    ) -> Self {
+    ) -> Option<Self> {
+        if waited_ns > 0 && curve.misses[0] == 0 && curve.span_ns < SURE_AFTER_NS {
+            return None;
+        }
         let waiting = waited_ns as f64 / elapsed.as_nanos().max(1) as f64;
         let waiting = waiting.min(MOST_WAITING);
         let misses = curve.rate(limit / PAGE as u64);
@@ -133,7 +141,7 @@ impl LiveCurve {
             slowdown: misses_per_second * each / works,
         };
         let points = curve.points().map(point).collect();
-        Self { seconds: curve.span_ns as f64 / 1e9, waiting, points }
+        Some(Self { seconds: curve.span_ns as f64 / 1e9, waiting, points })
     }
 
     /// The least limit with which the program takes at most so much longer, as a share.
@@ -204,8 +212,11 @@ pub fn size(pid: u32, asked: &Asked, json: bool) -> Result<ExitCode, Failure> {
         ))
     })?;
     let curve = report.curve.as_ref().ok_or_else(|| Failure::own(unknown(report)))?;
-    let text = if json { as_json(report, curve, asked)? } else { as_text(report, curve, asked) };
-    top::show(&text)
+    match json {
+        true => output::print_json(&as_json(report, curve, asked))?,
+        false => output::print(as_text(report, curve, asked))?,
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A limit in bytes; shares are of what the program uses now.
@@ -227,7 +238,7 @@ fn unknown(report: &Report) -> String {
     )
 }
 
-fn as_json(report: &Report, curve: &LiveCurve, asked: &Asked) -> Result<String, Failure> {
+fn as_json(report: &Report, curve: &LiveCurve, asked: &Asked) -> serde_json::Value {
     let mut object = json!({
         "pid": report.pid, "program": report.program, "limit_bytes": report.living.limit_bytes, "curve": curve,
     });
@@ -242,9 +253,7 @@ fn as_json(report: &Report, curve: &LiveCurve, asked: &Asked) -> Result<String, 
             object["slowdowns"] = bytes.map(of).collect();
         }
     }
-    let text =
-        serde_json::to_string_pretty(&object).map_err(|error| Failure::own(error.to_string()))?;
-    Ok(text + "\n")
+    object
 }
 
 fn as_text(report: &Report, curve: &LiveCurve, asked: &Asked) -> String {
@@ -292,13 +301,24 @@ fn as_text(report: &Report, curve: &LiveCurve, asked: &Asked) -> String {
 mod tests {
     use super::*;
 
-    fn live(misses: impl Fn(u64) -> u64, limit_pages: u64) -> LiveCurve {
+    /// What is known after a second of ten was waited for.
+    fn seen(seconds: u64, misses: impl Fn(u64) -> u64, limit_pages: u64) -> Option<LiveCurve> {
         let shown = curve::ShownCurve::new();
         let fading = curve::Fading { all: 0.9, recent: 0.5 };
-        shown.show(1280, 2_000_000_000, fading, misses);
-        // A second of ten.
+        shown.show(1280, seconds * 1_000_000_000, fading, misses);
         let (waited, elapsed) = (1_000_000_000, Duration::from_secs(10));
         LiveCurve::new(&shown.snapshot(), limit_pages * PAGE as u64, (waited, elapsed), 1)
+    }
+
+    fn live(misses: impl Fn(u64) -> u64, limit_pages: u64) -> LiveCurve {
+        seen(2, misses, limit_pages).expect("known")
+    }
+
+    #[test]
+    fn one_that_waited_and_was_not_seen_to_come_back_may_yet() {
+        assert_eq!(seen(2, |_| 0, 640), None);
+        let later = seen(12, |_| 0, 640).expect("believed by now");
+        assert_eq!(later.limit(0.05), Some(LEAST_LIMIT));
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub use options::{BalanceArguments, HELP};
 
 use crate::Failure;
 use crate::options::Size;
+use crate::output;
 use crate::run::complain;
 use found::{Found, Programs};
 use metrics::Shown;
@@ -107,11 +108,11 @@ fn once(daemon: &mut Daemon, json: bool) -> Result<ExitCode, Failure> {
 
 fn tell_once(daemon: &Daemon, json: bool) -> Result<ExitCode, Failure> {
     let view = daemon.view();
-    let text = match json {
-        true => serde_json::to_string_pretty(&view).map_err(|e| Failure::own(e.to_string()))?,
-        false => view.table(),
-    };
-    crate::top::show(&format!("{text}\n"))
+    match json {
+        true => output::print_json(&view)?,
+        false => output::print(view.table())?,
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// What is known, and what was decided.

@@ -130,7 +130,7 @@ impl Report {
         let living = u32::try_from(figures.living()).unwrap_or(u32::MAX);
         let (waited, tracking) = (figures.get("waiting_ns"), figures.get("tracking_ns"));
         let of_all = (waited, elapsed.saturating_mul(living.max(1)));
-        let curve = figures.curve().map(|curve| LiveCurve::new(&curve, limit, of_all, living));
+        let curve = figures.curve().and_then(|curve| LiveCurve::new(&curve, limit, of_all, living));
         let pressure = recent.as_ref().map(|it| Pressure::new(it, limit, tracking, elapsed));
         Self {
             version: VERSION,
@@ -183,6 +183,10 @@ impl Report {
             1 => "1 process".to_owned(),
             many => format!("{many} processes"),
         };
+        let counted = |name: &str, one: &str| match self.counter(name) {
+            1 => format!("1 {one}"),
+            many => format!("{} {one}s", grouped(many)),
+        };
         let median = match self.fault_times.median_ns {
             Some(ns) => format!(" (median {})", nanoseconds(ns)),
             None => String::new(),
@@ -192,15 +196,15 @@ impl Report {
         format!(
             "farside: {}: {:.2} s, {processes}, {how}\n\
              farside: {}; peak resident {} of a peak footprint of {}\n\
-             farside: {} demand faults{median}, {} late hits; {} prefetched ({} used, {} unused)\n\
+             farside: {}{median}, {}; {} prefetched ({} used, {} unused)\n\
              farside: fetched {}, written back {}\n{}{}{}{}{}{}{}",
             self.program,
             self.elapsed_seconds,
             self.limit.describe(self.counter("limit_bytes")),
             bytes("resident_peak_bytes"),
             bytes("footprint_peak_bytes"),
-            count("demand_faults"),
-            count("late_hits"),
+            counted("demand_faults", "demand fault"),
+            counted("late_hits", "late hit"),
             count("prefetched_pages"),
             count("prefetched_used"),
             count("prefetched_unused"),

@@ -2,7 +2,7 @@
 
 pub mod nodes;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,25 +11,29 @@ use farside_wire::control::{self, ControlError};
 
 use crate::Failure;
 use crate::options::Size;
+use crate::output;
 use crate::run::{Report, grouped, nanoseconds, registered};
 use crate::sizing::Pressure;
 
 /// How often the table is drawn anew.
 const REFRESH: Duration = Duration::from_secs(1);
 
+/// What has a terminal show an empty screen.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
 /// Shows the running programs: again and again on a terminal, else once.
 pub fn top(once: bool, json: bool) -> Result<ExitCode, Failure> {
     if json {
-        let text = serde_json::to_string_pretty(&reports()?)
-            .map_err(|error| Failure::own(error.to_string()))?;
-        return show(&format!("{text}\n"));
+        output::print_json(&reports()?)?;
+        return Ok(ExitCode::SUCCESS);
     }
     if once || !io::stdout().is_terminal() {
-        return show(&format!("{}\n", table(&reports()?)));
+        output::print(table(&reports()?))?;
+        return Ok(ExitCode::SUCCESS);
     }
     loop {
         let table = table(&reports()?);
-        show(&format!("\x1b[H\x1b[2J{table}\n"))?;
+        output::print(format!("{CLEAR}{table}"))?;
         std::thread::sleep(REFRESH);
     }
 }
@@ -109,17 +113,4 @@ fn table(reports: &[Report]) -> String {
         }
     }
     table.to_string()
-}
-
-/// Writes a text to stdout; the error is for the user.
-pub fn show(text: &str) -> Result<ExitCode, Failure> {
-    let mut stdout = io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::own(format!("cannot write to stdout: {error}")))
-        }
-        // The reader has seen enough.
-        Err(_) => std::process::exit(0),
-        Ok(()) => Ok(ExitCode::SUCCESS),
-    }
 }

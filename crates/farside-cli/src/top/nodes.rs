@@ -9,9 +9,10 @@ use farside_far::remote::{Network, NodeAddress, Timing, stats};
 use farside_far::{Opening, open};
 use serde_json::{Map, Value, json};
 
-use super::{REFRESH, show};
+use super::{CLEAR, REFRESH};
 use crate::Failure;
 use crate::options::{Options, Size};
+use crate::output;
 use crate::run::grouped;
 
 /// What a node said, or why it said nothing.
@@ -40,17 +41,17 @@ pub fn top(options: &Options, once: bool, json: bool) -> Result<ExitCode, Failur
             Ok(figures) => json!({ "node": node, "figures": figures }),
             Err(error) => json!({ "node": node, "error": error }),
         });
-        let text = serde_json::to_string_pretty(&nodes.collect::<Vec<_>>())
-            .map_err(|error| Failure::own(error.to_string()))?;
-        return show(&format!("{text}\n"));
+        output::print_json(&nodes.collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
     }
     let mut now = look();
     if once || !io::stdout().is_terminal() {
-        return show(&format!("{}\n", table(&now, None)));
+        output::print(table(&now, None))?;
+        return Ok(ExitCode::SUCCESS);
     }
     let mut before = None;
     loop {
-        show(&format!("\x1b[H\x1b[2J{}\n", table(&now, before.as_ref())))?;
+        output::print(format!("{CLEAR}{}", table(&now, before.as_ref())))?;
         std::thread::sleep(REFRESH);
         before = Some(now);
         now = look();

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::super::parameters;
 
 /// Most pages that can be asked to be remembered, and edges between them: all memory for them is set aside at the start.
-const MOST_PAGES: u32 = 1 << 22;
+const MOST_PAGES: u32 = (1 << 22) - 1;
 const MOST_EDGES: usize = 10 * MOST_PAGES as usize;
 
 /// The parameters of the paper, and bounds that it does not need.
@@ -105,8 +105,8 @@ mod tests {
             ("depth=", "a number"),
             ("depth=0", "from 1 to 64"),
             ("window=5000", "from 1 to 4096"),
-            ("pages=4194305", "from 1 to 4194304"),
-            ("pages=4194304,set=11", "set times pages"),
+            ("pages=4194304", "from 1 to 4194303"),
+            ("pages=4194303,set=11", "set times pages"),
         ] {
             let refused = text.parse::<ProximityOptions>().unwrap_err();
             assert!(refused.contains(why), "{text}: {refused}");
