@@ -129,8 +129,8 @@ pub struct Tracking {
     told: AtomicU32,
     /// How many pages the policy keeps because they were used last, if it is told what is seen; else 0.
     kept_by_policy: AtomicU32,
-    /// What was spent since the last look on runs that were divided.
-    divided_ns: AtomicU64,
+    /// What was spent since the last look.
+    spent_ns: AtomicU64,
     state: Mutex<Tracked>,
 }
 
@@ -143,8 +143,7 @@ struct Tracked {
     budget: Budget,
     /// Pages that are to be unmapped.
     cooled: Vec<u64>,
-    /// What was spent since the last look, and when that was.
-    spent_ns: u64,
+    /// When it was looked at what was spent.
     looked_at: u64,
     shown_at: u64,
     /// The time that the curve is of; older time counts for less.
@@ -166,7 +165,6 @@ impl Tracking {
             tracker: Tracker::new(options, salt),
             budget: Budget::new(how.budget),
             cooled: Vec::new(),
-            spent_ns: 0,
             looked_at: 0,
             shown_at: 0,
             span_ns: 0.0,
@@ -179,7 +177,7 @@ impl Tracking {
             halvings: AtomicU32::new(NOTHING),
             told: AtomicU32::new(0),
             kept_by_policy: AtomicU32::new(0),
-            divided_ns: AtomicU64::new(0),
+            spent_ns: AtomicU64::new(0),
             state: Mutex::new(state),
         })
     }
@@ -190,6 +188,12 @@ impl Tracking {
     pub(crate) fn sample(&self) -> Option<PageSample> {
         let halvings = self.halvings.load(Relaxed);
         (halvings != NOTHING).then(|| self.all.with_halvings(halvings))
+    }
+
+    /// Tracking took so much of the program's time.
+    fn spend(&self, counters: &Counters, ns: u64) {
+        self.spent_ns.fetch_add(ns, Relaxed);
+        Counters::add(&counters.tracking_ns, ns);
     }
 
     /// Takes note of which pages are tracked.
@@ -223,9 +227,8 @@ impl Pager {
         sample.is_some_and(|sample| sample.has(PageId(page)))
     }
 
-    /// The program has faulted on a page, which is about to be served: takes note of it, and unmaps pages that were used
-    /// longer ago.
-    pub(crate) fn track(&self, w: &mut Worker, page: u64) {
+    /// The program has faulted on a page, which is about to be served: takes note of it.
+    pub(crate) fn track(&self, page: u64) {
         let Some(tracking) = &self.tracking else { return };
         let state = self.table.load(page).state();
         // It is there, and is only to be written or found.
@@ -243,32 +246,36 @@ impl Pager {
         let is_tracked = tracked.tracker.sample().has(PageId(page));
         let kept = tracking.kept_by_policy.load(Relaxed) as usize;
         tracked.tracker.limit_active((kept > 0).then_some(kept));
-        self.note_visit(&mut tracked, page, state);
+        self.note_visit(tracking, &mut tracked, page, state);
         if now - tracked.looked_at > LOOK_NS {
             self.look_at_tracking(tracking, &mut tracked, now);
         }
         if tracking.sample().is_some() {
             tracking.set_sample(&tracked);
         }
-        let mut cooled = match tracked.cooled.len() < UNMAP_BATCH {
-            true => Vec::new(),
-            false => std::mem::take(&mut tracked.cooled),
-        };
         drop(tracked);
         if is_tracked || !tracking.is_told() {
             self.tell_policy(tracking, page);
         }
-        if cooled.is_empty() {
+    }
+
+    /// A fault has been served, and the program goes on: unmaps pages that were used longer ago.
+    pub(crate) fn unmap_cooled(&self, w: &mut Worker) {
+        let Some(tracking) = self.tracking.as_ref().filter(|it| it.sample().is_some()) else {
+            return;
+        };
+        let mut tracked = self.lock(&tracking.state);
+        if tracked.cooled.len() < UNMAP_BATCH {
             return;
         }
+        let mut cooled = std::mem::take(&mut tracked.cooled);
+        drop(tracked);
+        let now = self.space.now_ns();
         if self.try_unmap_to_watch(w, &cooled) {
             cooled.clear();
         }
-        let spent = self.space.now_ns() - now;
-        Counters::add(&self.counters.tracking_ns, spent);
-        let mut tracked = self.lock(&tracking.state);
-        tracked.spent_ns += spent;
-        tracked.cooled.append(&mut cooled);
+        tracking.spend(self.counters, self.space.now_ns() - now);
+        self.lock(&tracking.state).cooled.append(&mut cooled);
     }
 
     /// Tells the policy that the program came to a page, and which pages are tracked if these are others than it was told.
@@ -287,7 +294,7 @@ impl Pager {
     }
 
     /// Takes note of a fault, if its page is tracked, and of what the program has not come to for a while.
-    fn note_visit(&self, tracked: &mut Tracked, page: u64, state: State) {
+    fn note_visit(&self, tracking: &Tracking, tracked: &mut Tracked, page: u64, state: State) {
         let page = PageId(page);
         if !tracked.tracker.sample().has(page) {
             return;
@@ -296,9 +303,8 @@ impl Pager {
         let touched = self.touched() + u64::from(is_new);
         tracked.tracker.visit(page, touched, is_new);
         if state == State::Watched {
-            tracked.spent_ns += FAULT_NS;
             Counters::add(&self.counters.tracked_faults, 1);
-            Counters::add(&self.counters.tracking_ns, FAULT_NS);
+            tracking.spend(self.counters, FAULT_NS);
         }
         while let Some(page) = tracked.tracker.leave(touched) {
             tracked.cooled.push(page.0);
@@ -312,7 +318,8 @@ impl Pager {
             return false;
         }
         (tracked.evicted, tracked.pressed_at) = (evicted, now);
-        (tracked.looked_at, tracked.shown_at, tracked.spent_ns) = (now, now, 0);
+        (tracked.looked_at, tracked.shown_at) = (now, now);
+        tracking.spent_ns.store(0, Relaxed);
         tracked.tracker.begin(self.touched());
         self.learn_pages(tracked);
         tracking.set_sample(tracked);
@@ -338,14 +345,13 @@ impl Pager {
     /// Looks at what tracking costs, whether it is still needed, and shows what it found.
     fn look_at_tracking(&self, tracking: &Tracking, tracked: &mut Tracked, now: u64) {
         let elapsed = now - tracked.looked_at;
-        let divided = tracking.divided_ns.swap(0, Relaxed);
-        let spent = std::mem::take(&mut tracked.spent_ns) + divided;
+        let spent = tracking.spent_ns.swap(0, Relaxed);
         tracked.looked_at = now;
         match tracked.budget.look(spent, elapsed) {
             Verdict::Fewer => drop(tracked.tracker.fewer()),
             Verdict::More if tracked.tracker.more() => {
                 self.learn_pages(tracked);
-                tracked.spent_ns += self.space.now_ns() - now;
+                tracking.spend(self.counters, self.space.now_ns() - now);
             }
             Verdict::More | Verdict::Same => {}
         }
@@ -393,9 +399,7 @@ impl Pager {
             }
         }
         if divided > 0 {
-            let spent = divided * DIVIDE_NS;
-            tracking.divided_ns.fetch_add(spent, Relaxed);
-            Counters::add(&self.counters.tracking_ns, spent);
+            tracking.spend(self.counters, divided * DIVIDE_NS);
         }
     }
 

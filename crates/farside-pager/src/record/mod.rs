@@ -188,11 +188,13 @@ impl Pager {
                     self.catch_up_before(w, self.page_of(fault.addr))?;
                 }
                 if !fault.protected && self.contains(fault.addr) {
-                    self.track(w, self.page_of(fault.addr));
+                    self.track(self.page_of(fault.addr));
                 }
                 self.count_waiting(w, |w| {
                     self.logged(w, fault, |w| self.fault(w, fault.addr, fault.protected))
-                })
+                })?;
+                self.unmap_cooled(w);
+                Ok(())
             }
         }
     }
