@@ -2,8 +2,10 @@
 
 #include "Bytes.h"
 #include "LastUse.h"
+#include "Rows.h"
 #include "Strides.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
+#include "Farside/Import/LoopFacts.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <optional>
 
@@ -45,6 +47,14 @@ bool linesStayIn(scf::ForOp loop, const SymbolTable &tables) {
 
 namespace {
 
+/// What scalar evolution has told of an access, if it is of this loop: that may have been another one.
+std::optional<int64_t> strideToldOf(Operation *access, scf::ForOp loop) {
+  auto about = access->getAttrOfType<DenseI64ArrayAttr>(accessFact);
+  auto its = loop->getAttrOfType<DenseI64ArrayAttr>(loopFact);
+  bool isTold = about && its && about.size() == 2 && its.size() == 1 && about[0] == its[0];
+  return isTold ? std::optional<int64_t>(about[1]) : std::nullopt;
+}
+
 void add(SmallVectorImpl<Stream> &streams, Stream::Access access, const Stream &made, int64_t line) {
   for (Stream &stream : streams) {
     int64_t low = std::min(stream.low, made.low), high = std::max(stream.high, made.high);
@@ -80,6 +90,8 @@ SmallVector<Stream> streamsOf(scf::ForOp loop, const SymbolTable &tables, const 
     auto store = dyn_cast<rmem::StoreOp>(op);
     Type type = store ? store.getValue().getType() : cast<rmem::LoadOp>(op).getType();
     std::optional<int64_t> stride = Strides(loop, layout).of(pointer);
+    if (!stride && isSameInTurns(pointer, loop, loop.getInductionVar()))
+      stride = strideToldOf(&op, loop);
     int64_t line = tables.lookup<rmem::CacheSectionOp>(section.getAttr()).getLine();
     int64_t size = layout.getTypeSize(type).getFixedValue();
     // A line has to last for some turns.

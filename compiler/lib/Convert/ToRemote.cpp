@@ -1,6 +1,7 @@
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Remotable/Remotable.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
+#include "Farside/Import/LoopFacts.h"
 #include "Farside/Remote/HeapCall.h"
 #include "Farside/Remote/Scopes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -55,26 +56,28 @@ private:
   LogicalResult convert(LLVM::LoadOp load) {
     if (load.getVolatile_() || load.getOrdering() != LLVM::AtomicOrdering::not_atomic)
       return load.emitOpError("is volatile or atomic, and cannot be converted to remote memory");
-    Attribute type = load.getTBAATagsOrNull();
-    setType(rewriter.replaceOpWithNewOp<rmem::LoadOp>(load, load.getType(), section, load.getAddr(),
-                                                      rewriter.getI64IntegerAttr(load.getAlignment().value_or(1))),
-            type);
+    Attribute type = load.getTBAATagsOrNull(), fact = load->getAttr(accessFact);
+    tell(rewriter.replaceOpWithNewOp<rmem::LoadOp>(load, load.getType(), section, load.getAddr(),
+                                                   rewriter.getI64IntegerAttr(load.getAlignment().value_or(1))),
+         type, fact);
     return success();
   }
 
   LogicalResult convert(LLVM::StoreOp store) {
     if (store.getVolatile_() || store.getOrdering() != LLVM::AtomicOrdering::not_atomic)
       return store.emitOpError("is volatile or atomic, and cannot be converted to remote memory");
-    Attribute type = store.getTBAATagsOrNull();
-    setType(rewriter.replaceOpWithNewOp<rmem::StoreOp>(store, section, store.getValue(), store.getAddr(),
-                                                       rewriter.getI64IntegerAttr(store.getAlignment().value_or(1))),
-            type);
+    Attribute type = store.getTBAATagsOrNull(), fact = store->getAttr(accessFact);
+    tell(rewriter.replaceOpWithNewOp<rmem::StoreOp>(store, section, store.getValue(), store.getAddr(),
+                                                    rewriter.getI64IntegerAttr(store.getAlignment().value_or(1))),
+         type, fact);
     return success();
   }
 
-  static void setType(Operation *access, Attribute type) {
+  static void tell(Operation *access, Attribute type, Attribute fact) {
     if (type)
       access->setAttr(typeOfAccess, type);
+    if (fact)
+      access->setAttr(accessFact, fact);
   }
 
   LogicalResult convert(LLVM::MemsetOp fill) {

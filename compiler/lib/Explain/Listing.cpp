@@ -1,5 +1,6 @@
 #include "Farside/Explain/Listing.h"
 
+#include "Farside/Import/LoopFacts.h"
 #include "Farside/Import/Numbers.h"
 #include "Farside/Lift/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -49,7 +50,8 @@ void simplify(mlir::ModuleOp program) {
       function.removeTargetFeaturesAttr();
       function.removeTuneCpuAttr();
     }
-    op->removeAttr("llvm.loop_annotation");
+    for (StringRef told : {StringRef("llvm.loop_annotation"), StringRef(loopFact), StringRef(accessFact)})
+      op->removeAttr(told);
   });
   // Others that nothing here calls tell nothing.
   mlir::SymbolTableCollection tables;

@@ -1,3 +1,4 @@
+#include "Farside/Import/LoopFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -250,6 +251,8 @@ void count(scf::WhileOp loop, const Counting &counting, IRRewriter &rewriter) {
                                     turns.number(1, turns.countType()), loop.getInits(), none, /*unsignedCmp=*/true);
   if (Attribute annotation = loop->getAttr("llvm.loop_annotation"))
     counted->setAttr("llvm.loop_annotation", annotation);
+  if (Attribute fact = loop->getAttr(loopFact))
+    counted->setAttr(loopFact, fact);
   rewriter.setInsertionPointToStart(counted.getBody());
   // The value that is carried for the count only has the result of the loop; the body counts from the turn.
   SmallVector<Value> values(counted.getRegionIterArgs());

@@ -1,4 +1,5 @@
 #include "Farside/Dialect/Flow/Flow.h"
+#include "Farside/Import/LoopFacts.h"
 #include "mlir/Conversion/ControlFlowToSCF/ControlFlowToSCF.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -85,16 +86,18 @@ void convertTerminator(Operation *terminator, LLVM::LLVMFuncOp function) {
 /// Makes structured flow, in a function of the LLVM dialect.
 class Structuring : public ControlFlowToSCFTransformation {
 public:
-  explicit Structuring(LLVM::LLVMFuncOp function) : function(function) { noteAnnotations(); }
+  explicit Structuring(LLVM::LLVMFuncOp function) : function(function) { noteWhatIsSaid(); }
 
   FailureOr<Operation *> createStructuredDoWhileLoopOp(OpBuilder &builder, Operation *replaced, ValueRange initial,
                                                        Value condition, ValueRange next, Region &&body) override {
-    Attribute annotation = annotations.lookup(&body.front());
+    Attribute annotation = annotations.lookup(&body.front()), fact = facts.lookup(&body.front());
     auto loop = ControlFlowToSCFTransformation::createStructuredDoWhileLoopOp(builder, replaced, initial, condition,
                                                                               next, std::move(body));
     // Lowering hands it on to the branch at the end of the loop.
     if (succeeded(loop) && annotation)
       (*loop)->setAttr("llvm.loop_annotation", annotation);
+    if (succeeded(loop) && fact)
+      (*loop)->setAttr(loopFact, fact);
     return loop;
   }
 
@@ -104,19 +107,26 @@ public:
 
 private:
   /// What was said of loops, by the blocks that they begin with.
-  void noteAnnotations() {
+  void noteWhatIsSaid() {
     DominanceInfo dominance(function);
     for (Block &block : function.getBody()) {
       Attribute annotation = block.getTerminator()->getAttr("loop_annotation");
-      if (annotation)
-        for (Block *successor : block.getSuccessors())
-          if (dominance.dominates(successor, &block))
-            annotations[successor] = annotation;
+      Attribute fact = block.getTerminator()->getAttr(loopFact);
+      if (!annotation && !fact)
+        continue;
+      for (Block *successor : block.getSuccessors()) {
+        if (!dominance.dominates(successor, &block))
+          continue;
+        if (annotation)
+          annotations[successor] = annotation;
+        if (fact)
+          facts[successor] = fact;
+      }
     }
   }
 
   LLVM::LLVMFuncOp function;
-  llvm::DenseMap<Block *, Attribute> annotations;
+  llvm::DenseMap<Block *, Attribute> annotations, facts;
 };
 
 /// How many values there are in a function.

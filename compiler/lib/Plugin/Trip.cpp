@@ -10,6 +10,7 @@
 #include "Farside/Import/Copy.h"
 #include "Farside/Import/Import.h"
 #include "Farside/Import/Listening.h"
+#include "Farside/Import/LoopFacts.h"
 #include "Farside/Import/Suits.h"
 #include "Farside/Offload/Dispatch.h"
 #include "Farside/Remote/Points.h"
@@ -276,6 +277,7 @@ bool Trip::attempt() {
   mlir::DialectRegistry registry;
   registerProgramDialects(registry);
   registerDialects(registry);
+  registerLoopFacts(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   Copy copy = copyForMlir(module, [&](const Function &function) { return going.contains(&function); });
   Trouble trouble;
@@ -285,6 +287,11 @@ bool Trip::attempt() {
     return false;
   }
   markPoints(*copy.module, copy.originals, [&](const Function &function) { return versions.copiesOf(function); });
+  if (isConverting())
+    tellLoopFacts(*copy.module, [&](const Instruction &copied) {
+      const DILocation *place = copied.getDebugLoc().get();
+      return place && plan.accesses.contains(copy.numbers.instruction(place->getLine()));
+    });
   auto program = importModule(std::move(copy.module), context, trouble);
   if (!program) {
     blame(trouble, functionOf(copy.numbers, trouble.number), "MLIR cannot import it");
