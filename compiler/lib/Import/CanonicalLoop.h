@@ -9,8 +9,8 @@ class Loop;
 
 namespace farside {
 
-/// Has a loop count its turns from 0, if it is known how many it takes before it takes the first, and that is not seen from how
-/// it counts now. It is to be what `farside-count-loops` counts: with a body that is left at its end only.
+/// Has a loop count its turns from 0, if it is known how many it takes before it takes the first, and that is not seen from
+/// how it counts now; returns whether it does. Loops that are left elsewhere than at their end stay.
 bool makeCanonical(llvm::Loop &loop, llvm::FunctionAnalysisManager &analyses);
 
 } // namespace farside
