@@ -182,8 +182,9 @@ impl Node {
         };
         let gone: Vec<_> = self.lock().extract_if(|_, tenant| is_over(tenant)).collect();
         for (_, tenant) in gone {
-            Counters::add(&self.counters.leases_ended, 1);
-            tenant.pool.free(&self.frames, 0..u64::MAX, u64::MAX);
+            let forgotten = tenant.pool.free(&self.frames, 0..u64::MAX, u64::MAX);
+            // Others only came to look.
+            Counters::add(&self.counters.leases_ended, u64::from(forgotten > 0));
         }
     }
 

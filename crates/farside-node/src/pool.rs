@@ -162,8 +162,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Forgets pages older than `version` in some slots.
-    pub fn free(&self, frames: &Frames, slots: Range<u64>, version: u64) {
+    /// Forgets pages older than `version` in some slots; tells how many.
+    pub fn free(&self, frames: &Frames, slots: Range<u64>, version: u64) -> usize {
         let mut index = self.lock();
         let is_old = |frame: u32| frames.version(frame) < version;
         let gone: Vec<u32> = if slots.end.saturating_sub(slots.start) <= index.len() as u64 {
@@ -175,7 +175,9 @@ impl Pool {
             index.extract_if(goes).map(|(_, frame)| frame).collect()
         };
         drop(index);
+        let count = gone.len();
         gone.into_iter().for_each(|frame| frames.discard(frame));
+        count
     }
 }
 

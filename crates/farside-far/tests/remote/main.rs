@@ -8,6 +8,7 @@ mod setup;
 mod ucx;
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cable::Cable;
@@ -103,6 +104,12 @@ fn the_pages_of_a_client_that_is_gone_are_forgotten() {
     drop(client);
     eventually("the lease ends", || node.vitals().free == node.vitals().total);
     assert_eq!(node.occupancy(), (0, 0));
+    let ended = || node.counters().leases_ended.load(Ordering::Relaxed);
+    eventually("that is counted", || ended() == 1);
+    // Who kept nothing has not lost anything.
+    drop(Client::of(&[address], 1, timing()));
+    eventually("it is gone", || node.occupancy() == (0, 0));
+    assert_eq!(ended(), 1);
 }
 
 #[test]
