@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use farside_policy::replacement::ReplacementPolicy;
 use farside_trace::{PageId, PageSample};
-use farside_tracking::{Budget, Tracker, TrackingOptions, Verdict};
+use farside_tracking::{Budget, Tracker, TrackingOptions, Typical, Verdict};
 
 use crate::counters::Counters;
 use crate::curve::Fading;
@@ -141,6 +141,8 @@ const NOTHING: u32 = u32::MAX;
 struct Tracked {
     tracker: Tracker,
     budget: Budget,
+    /// What a fault takes that there is for tracking alone.
+    fault: Typical,
     /// Pages that are to be unmapped.
     cooled: Vec<u64>,
     /// When it was looked at what was spent.
@@ -164,6 +166,7 @@ impl Tracking {
         let state = Tracked {
             tracker: Tracker::new(options, salt),
             budget: Budget::new(how.budget),
+            fault: Typical::new(2 * FAULT_NS),
             cooled: Vec::new(),
             looked_at: 0,
             shown_at: 0,
@@ -227,26 +230,27 @@ impl Pager {
         sample.is_some_and(|sample| sample.has(PageId(page)))
     }
 
-    /// The program has faulted on a page, which is about to be served: takes note of it.
-    pub(crate) fn track(&self, page: u64) {
-        let Some(tracking) = &self.tracking else { return };
+    /// The program has faulted on a page, which is about to be served: takes note of it. Returns when that was, if there is
+    /// such a fault for tracking alone.
+    pub(crate) fn track(&self, page: u64) -> Option<u64> {
+        let tracking = self.tracking.as_ref()?;
         let state = self.table.load(page).state();
         // It is there, and is only to be written or found.
         if matches!(state, State::Resident | State::Foreign)
             || self.is_recorded()
             || self.follows_tape()
         {
-            return;
+            return None;
         }
         let now = self.space.now_ns();
         let mut tracked = self.lock(&tracking.state);
         if tracking.sample().is_none() && !self.begin_tracking(tracking, &mut tracked, now) {
-            return;
+            return None;
         }
         let is_tracked = tracked.tracker.sample().has(PageId(page));
         let kept = tracking.kept_by_policy.load(Relaxed) as usize;
         tracked.tracker.limit_active((kept > 0).then_some(kept));
-        self.note_visit(tracking, &mut tracked, page, state);
+        self.note_visit(&mut tracked, page, state);
         if now - tracked.looked_at > LOOK_NS {
             self.look_at_tracking(tracking, &mut tracked, now);
         }
@@ -257,6 +261,16 @@ impl Pager {
         if is_tracked || !tracking.is_told() {
             self.tell_policy(tracking, page);
         }
+        (is_tracked && state == State::Watched).then_some(now)
+    }
+
+    /// A fault has been served that there was for tracking alone, since a time: takes note of what that took.
+    pub(crate) fn pay_for_fault(&self, since: u64) {
+        let Some(tracking) = &self.tracking else { return };
+        let waited = self.waited_since(since);
+        let typical = self.lock(&tracking.state).fault.note(waited);
+        Counters::add(&self.counters.tracked_faults, 1);
+        tracking.spend(self.counters, typical);
     }
 
     /// A fault has been served, and the program goes on: unmaps pages that were used longer ago.
@@ -294,7 +308,7 @@ impl Pager {
     }
 
     /// Takes note of a fault, if its page is tracked, and of what the program has not come to for a while.
-    fn note_visit(&self, tracking: &Tracking, tracked: &mut Tracked, page: u64, state: State) {
+    fn note_visit(&self, tracked: &mut Tracked, page: u64, state: State) {
         let page = PageId(page);
         if !tracked.tracker.sample().has(page) {
             return;
@@ -302,10 +316,6 @@ impl Pager {
         let is_new = state == State::Untouched;
         let touched = self.touched() + u64::from(is_new);
         tracked.tracker.visit(page, touched, is_new);
-        if state == State::Watched {
-            Counters::add(&self.counters.tracked_faults, 1);
-            tracking.spend(self.counters, FAULT_NS);
-        }
         while let Some(page) = tracked.tracker.leave(touched) {
             tracked.cooled.push(page.0);
         }

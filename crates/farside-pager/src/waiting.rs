@@ -27,11 +27,16 @@ impl Pager {
         w.answer = None;
         let outcome = serve(w);
         if !matches!(w.answer, None | Some(Answer::FirstTouch)) {
-            let woke = WOKE_AT.get();
-            let ended = if woke > started { woke } else { self.space.now_ns() };
-            Counters::add(&self.counters.waiting_ns, ended.saturating_sub(started) + FAULT_NS);
+            Counters::add(&self.counters.waiting_ns, self.waited_since(started));
         }
         outcome
+    }
+
+    /// How long the program waited in a fault that was come to at a time, and has been served by this thread.
+    pub(crate) fn waited_since(&self, started: u64) -> u64 {
+        let woke = WOKE_AT.get();
+        let ended = if woke > started { woke } else { self.space.now_ns() };
+        ended.saturating_sub(started) + FAULT_NS
     }
 
     /// Somebody is about to be woken.

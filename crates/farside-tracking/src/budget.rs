@@ -64,9 +64,50 @@ impl Budget {
     }
 }
 
+/// What something takes as a rule: half of what came lately took more.
+///
+/// Where a machine does other work, some take a thousand times as long, which says nothing of what they cost.
+#[derive(Copy, Clone, Debug)]
+pub struct Typical {
+    ns: f64,
+}
+
+/// By so much of it what is typical changes with each.
+const STEP: f64 = 1.0 / 32.0;
+
+impl Typical {
+    /// So much until more is known.
+    pub fn new(ns: u64) -> Self {
+        Self { ns: ns.max(1) as f64 }
+    }
+
+    /// One took so much; returns what they take as a rule.
+    pub fn note(&mut self, ns: u64) -> u64 {
+        let ns = ns as f64;
+        self.ns *= if ns > self.ns { 1.0 + STEP } else { 1.0 - STEP };
+        self.ns = self.ns.max(1.0);
+        self.ns as u64
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_typical_is_not_what_takes_long_now_and_then() {
+        let mut typical = Typical::new(4_000);
+        let mut noted = 0;
+        for turn in 0..1_000u64 {
+            // One of five waits for a turn of something else.
+            noted = typical.note(if turn % 5 == 0 { 8_000_000 } else { 9_000 + turn * 7 % 1_000 });
+        }
+        assert!((8_500..11_000).contains(&noted), "{noted}");
+        for _ in 0..1_000 {
+            noted = typical.note(0);
+        }
+        assert_eq!(noted, 1);
+    }
 
     #[test]
     fn tracking_takes_no_more_than_its_share() {

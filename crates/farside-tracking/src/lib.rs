@@ -18,7 +18,7 @@ mod stack;
 mod tracker;
 
 pub use active::ActiveSet;
-pub use budget::{Budget, Verdict};
+pub use budget::{Budget, Typical, Verdict};
 pub use curve::LiveCurve;
 pub use order::OrderedSlots;
 pub use stack::Stack;

@@ -187,12 +187,14 @@ impl Pager {
                 if !fault.protected && self.contains(fault.addr) && self.meet(fault) {
                     self.catch_up_before(w, self.page_of(fault.addr))?;
                 }
-                if !fault.protected && self.contains(fault.addr) {
-                    self.track(self.page_of(fault.addr));
-                }
+                let is_use = !fault.protected && self.contains(fault.addr);
+                let tracked = is_use.then(|| self.track(self.page_of(fault.addr))).flatten();
                 self.count_waiting(w, |w| {
                     self.logged(w, fault, |w| self.fault(w, fault.addr, fault.protected))
                 })?;
+                if let Some(since) = tracked {
+                    self.pay_for_fault(since);
+                }
                 self.unmap_cooled(w);
                 Ok(())
             }
