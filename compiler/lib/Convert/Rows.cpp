@@ -6,7 +6,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cstdlib>
@@ -18,17 +17,6 @@ namespace {
 
 /// What is so large a part of the section at most is there still when a loop comes to it again.
 constexpr int64_t partThatStays = 4;
-
-/// So many operations behind one another a value is computed by at most.
-constexpr unsigned mostSteps = 8;
-
-bool isSameIn(Value value, scf::ForOp loop, Value known, unsigned steps) {
-  if (value == known || loop.isDefinedOutsideOfLoop(value))
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && steps && op->getNumRegions() == 0 && isPure(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) { return isSameIn(operand, loop, known, steps - 1); });
-}
 
 /// What a number of turns is: clang has loops make `max(n, n - 1)` turns that make n, which is not 0.
 Value countedBy(Value turns) {
@@ -133,8 +121,6 @@ scf::ForOp loopAround(Operation *op, SmallVectorImpl<Value> &conditions) {
       conditions.push_back(cast<scf::IfOp>(around).getCondition());
   return dyn_cast<scf::ForOp>(around);
 }
-
-bool isSameInTurns(Value value, scf::ForOp loop, Value known) { return isSameIn(value, loop, known, mostSteps); }
 
 Value copyOf(OpBuilder &builder, scf::ForOp loop, Value value, IRMapping &copies) {
   if (Value copied = copies.lookupOrNull(value))

@@ -63,9 +63,6 @@ inline constexpr llvm::StringLiteral doesTheSame = "rmem.does_the_same";
 /// The loop around an operation, if there is nothing between them but what depends on conditions, which are added.
 mlir::scf::ForOp loopAround(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Value> &conditions);
 
-/// Whether a value is the same in all turns of a loop, and can be computed before it, if that is so of `known`.
-bool isSameInTurns(mlir::Value value, mlir::scf::ForOp loop, mlir::Value known = {});
-
 /// A value of a loop outside of it, or in another place in it, where what is in `copies` has other values.
 mlir::Value copyOf(mlir::OpBuilder &builder, mlir::scf::ForOp loop, mlir::Value value, mlir::IRMapping &copies);
 

@@ -2,7 +2,6 @@
 
 #include "Bytes.h"
 #include "LastUse.h"
-#include "Rows.h"
 #include "Strides.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
 #include "Farside/Import/LoopFacts.h"

@@ -2,6 +2,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -35,6 +37,17 @@ std::optional<int64_t> timesOf(Value value, Value unit) {
   if (isa<arith::ShLIOp, LLVM::ShlOp>(op) && factor.ult(32))
     return product(timesOf(op->getOperand(0), unit), int64_t(1) << factor.getZExtValue());
   return std::nullopt;
+}
+
+/// So many operations behind one another a value is computed by at most.
+constexpr unsigned mostSteps = 8;
+
+bool isSameIn(Value value, scf::ForOp loop, Value known, unsigned steps) {
+  if (value == known || loop.isDefinedOutsideOfLoop(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && steps && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isSameIn(operand, loop, known, steps - 1); });
 }
 
 bool isTurnOfLoop(Value value) {
@@ -72,6 +85,8 @@ std::optional<int64_t> distanceOf(Type type, const DataLayout &layout) {
     return std::nullopt;
   return llvm::alignTo(size.getFixedValue(), layout.getTypeABIAlignment(type));
 }
+
+bool isSameInTurns(Value value, scf::ForOp loop, Value known) { return isSameIn(value, loop, known, mostSteps); }
 
 bool countsFromZero(scf::ForOp loop) {
   return loop.getUnsignedCmp() && loop.getInductionVar().getType().isInteger(64) &&

@@ -19,6 +19,9 @@ std::optional<int64_t> distanceOf(mlir::Type type, const mlir::DataLayout &layou
 /// Where in a structure a field begins; behind the last one, where all end.
 std::optional<int64_t> offsetOf(mlir::LLVM::LLVMStructType structure, unsigned field, const mlir::DataLayout &layout);
 
+/// Whether a value is the same in all turns of a loop, and can be computed before it, if that is so of `known`.
+bool isSameInTurns(mlir::Value value, mlir::scf::ForOp loop, mlir::Value known = {});
+
 /// How values change from turn to turn; in loops within the loop, from the same turn of these.
 class Strides {
 public:
