@@ -51,7 +51,8 @@ bool onlyHandsOn(scf::WhileOp loop) {
 
 std::optional<Addition> additionOf(LLVM::AddOp add) {
   APInt step;
-  if (!matchPattern(add.getRhs(), m_ConstantInt(&step)))
+  // That of a vector in which all are the same would be one, too.
+  if (!isa<IntegerType>(add.getType()) || !matchPattern(add.getRhs(), m_ConstantInt(&step)))
     return std::nullopt;
   LLVM::IntegerOverflowFlags flags = add.getOverflowFlags();
   return Addition{add.getLhs(), step, bitEnumContainsAny(flags, LLVM::IntegerOverflowFlags::nsw),

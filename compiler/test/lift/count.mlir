@@ -36,6 +36,27 @@ llvm.func @while_less(%from: i32, %to: i32) -> i32 {
   llvm.return %more_sum : i32
 }
 
+// Of a vector to which the same is added each time nothing is made of the count.
+// CHECK-LABEL: llvm.func @vector
+// CHECK: scf.for unsigned {{.*}} iter_args({{.*}}) -> (i64, vector<2xi64>)
+// CHECK: llvm.add %{{.*}} : vector<2xi64>
+// CHECK: llvm.return
+llvm.func @vector(%array: !llvm.ptr, %count: i64, %from: vector<2xi64>) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %both = llvm.mlir.constant(dense<2> : vector<2xi64>) : vector<2xi64>
+  llvm.br ^loop(%zero, %from : i64, vector<2xi64>)
+^loop(%i: i64, %pair: vector<2xi64>):
+  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, vector<2xi64>
+  llvm.store %pair, %at : vector<2xi64>, !llvm.ptr
+  %more_pair = llvm.add %pair, %both : vector<2xi64>
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next, %more_pair : i64, vector<2xi64>), ^end
+^end:
+  llvm.return
+}
+
 // It may go round before it is at its end.
 // CHECK-LABEL: llvm.func @may_wrap
 // CHECK: scf.while
