@@ -150,9 +150,8 @@ install: built
 	install -m 755 $(plugin) $(libdir)/farside-pagetrace.so
 	@if [ -x target/compiler/bin/farside-cc ]; then \
 	  cp -P target/compiler/bin/farside-cc target/compiler/bin/farside-c++ $(bindir) && \
-	  install -m 755 target/compiler/lib/farside/libfarside-compiler.so target/compiler/lib/farside/farside-translate \
-	    $(libdir) && \
-	  install -m 644 target/compiler/lib/farside/*.bc $(libdir) && \
+	  install -m 755 target/compiler/lib/farside/*.so target/compiler/lib/farside/farside-translate $(libdir) && \
+	  install -m 644 target/compiler/lib/farside/*.bc target/compiler/lib/farside/*.a $(libdir) && \
 	  cp -R target/compiler/lib/farside/include $(libdir); \
 	else echo "without farside-cc: it is not built ('make compiler')"; fi
 	install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs/*.md contrib/* $(docdir)

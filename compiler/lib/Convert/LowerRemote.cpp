@@ -62,17 +62,20 @@ public:
   }
 
 private:
-  // A place on the stack that values are copied to if they lie across the end of a line.
+  // A place on the stack that values are copied to if they lie across the end of a line, or if several threads use a section.
   void makeRoom(ArrayRef<Operation *> all) {
     uint64_t size = 0, alignment = 16;
+    auto look = [&](auto access, Type type) {
+      if (isInPlace(access, sizeOf(type)))
+        return;
+      size = std::max(size, sizeOf(type));
+      alignment = std::max(alignment, alignmentOf(access));
+    };
     for (Operation *op : all) {
-      if (auto load = dyn_cast<rmem::LoadOp>(op)) {
-        size = std::max(size, sizeOf(load.getType()));
-        alignment = std::max(alignment, alignmentOf(load));
-      } else if (auto store = dyn_cast<rmem::StoreOp>(op)) {
-        size = std::max(size, sizeOf(store.getValue().getType()));
-        alignment = std::max(alignment, alignmentOf(store));
-      }
+      if (auto load = dyn_cast<rmem::LoadOp>(op))
+        look(load, load.getType());
+      else if (auto store = dyn_cast<rmem::StoreOp>(op))
+        look(store, store.getValue().getType());
     }
     if (!size)
       return;
@@ -122,20 +125,22 @@ private:
 
   void lower(rmem::LoadOp op) {
     uint64_t size = sizeOf(op.getType());
-    SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), number(size), isWhole(op, size), room};
+    SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), number(size), flag(isWhole(op, size)),
+                                 roomFor(op, size)};
     Value at = op.getApart() ? call("farside_rt_read_apart", pointer, arguments)
-                             : lookup("farside_rt_read_", op.getSectionAttr(), arguments, /*written=*/false);
+                             : access("farside_rt_read_", op.getSectionAttr(), arguments, /*written=*/false);
     rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), at, alignmentOf(op));
   }
 
   void lower(rmem::StoreOp op) {
     uint64_t size = sizeOf(op.getValue().getType());
     Value section = address(op.getSectionAttr()), bytes = number(size);
-    SmallVector<Value> arguments{section, op.getPointer(), bytes, isWhole(op, size), room};
+    SmallVector<Value> arguments{section, op.getPointer(), bytes, flag(isWhole(op, size)), roomFor(op, size)};
     Value at = op.getApart() ? call("farside_rt_write_apart", pointer, arguments)
-                             : lookup("farside_rt_write_", op.getSectionAttr(), arguments, /*written=*/true);
+                             : access("farside_rt_write_", op.getSectionAttr(), arguments, /*written=*/true);
     LLVM::StoreOp::create(rewriter, location, op.getValue(), at, alignmentOf(op));
-    call("farside_rt_written", none, {section, op.getPointer(), bytes, at, room});
+    if (!isInPlace(op, size))
+      call("farside_rt_written", none, {section, op.getPointer(), bytes, at, room});
     rewriter.eraseOp(op);
   }
 
@@ -207,7 +212,7 @@ private:
 
   void lower(rmem::FollowOp op) {
     SmallVector<Value> arguments{address(op.getSectionAttr()), op.getAt()};
-    lookup("farside_rt_follow_", op.getSectionAttr(), arguments, /*written=*/false, none);
+    access("farside_rt_follow_", op.getSectionAttr(), arguments, /*written=*/false, none);
     rewriter.eraseOp(op);
   }
 
@@ -223,12 +228,12 @@ private:
   void lower(rmem::HereOp op) {
     SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), number(op.getSize()),
                                  flag(op.getWritten())};
-    rewriter.replaceOp(op, lookup("farside_rt_here_", op.getSectionAttr(), arguments, /*written=*/true));
+    rewriter.replaceOp(op, access("farside_rt_here_", op.getSectionAttr(), arguments, /*written=*/true));
   }
 
   void lower(rmem::PeekOp op) {
     SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), number(op.getSize())};
-    rewriter.replaceOp(op, lookup("farside_rt_peek_", op.getSectionAttr(), arguments, /*written=*/false));
+    rewriter.replaceOp(op, access("farside_rt_peek_", op.getSectionAttr(), arguments, /*written=*/false));
   }
 
   void lower(rmem::AheadOp op) {
@@ -273,11 +278,27 @@ private:
   }
 
   /// Whether a value never lies across the end of a line.
-  template <typename Access> Value isWhole(Access op, uint64_t size) {
-    return flag(llvm::isPowerOf2_64(size) && size <= leastLine && uint64_t(op.getAlignment()) >= size);
+  template <typename Access> bool isWhole(Access op, uint64_t size) {
+    return llvm::isPowerOf2_64(size) && size <= leastLine && uint64_t(op.getAlignment()) >= size;
+  }
+
+  /// Whether a value is never copied to be read or written.
+  template <typename Access> bool isInPlace(Access op, uint64_t size) {
+    return isWhole(op, size) && section(op.getSectionAttr()).getAlone();
+  }
+
+  template <typename Access> Value roomFor(Access op, uint64_t size) {
+    return isInPlace(op, size) ? LLVM::ZeroOp::create(rewriter, location, pointer) : room;
   }
 
   rmem::CacheSectionOp section(FlatSymbolRefAttr name) { return tables.lookup<rmem::CacheSectionOp>(name.getAttr()); }
+
+  /// Looks something up that other threads may use, too, unless it is known that they do not.
+  Value access(const std::string &kind, FlatSymbolRefAttr name, SmallVector<Value> &arguments, bool written,
+               Type result = {}) {
+    arguments.push_back(flag(section(name).getAlone()));
+    return lookup(kind, name, arguments, written, result);
+  }
 
   /// Of small sets the shape is told, so that only what it is not known of has to be looked at.
   Value lookup(const std::string &kind, FlatSymbolRefAttr name, SmallVector<Value> &arguments, bool written,

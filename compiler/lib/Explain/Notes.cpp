@@ -4,15 +4,12 @@
 #include "Farside/Dialect/Rmem/Rmem.h"
 #include "Farside/Explain/Parts.h"
 #include "Farside/Import/Numbers.h"
-#include "Farside/Remote/HeapCall.h"
-#include "Farside/Remote/LibraryCall.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/JSON.h"
 
@@ -105,25 +102,6 @@ json::Array describeFields(const SectionFile &file, const Plan &plan) {
 }
 
 } // namespace
-
-StringRef kindOf(const Instruction &instruction) {
-  if (isa<LoadInst>(instruction))
-    return "load";
-  if (isa<StoreInst>(instruction))
-    return "store";
-  if (isa<AnyMemTransferInst>(instruction))
-    return "copy";
-  if (isa<AnyMemSetInst>(instruction))
-    return "fill";
-  if (auto *call = dyn_cast<CallBase>(&instruction))
-    return allocates(*call) ? "allocation" : libraryCallOf(*call) ? "call" : "free";
-  return "access";
-}
-
-StringRef sourceName(const Function &function) {
-  DISubprogram *place = function.getSubprogram();
-  return place ? place->getName() : function.getName();
-}
 
 void Notes::lookAtFused(mlir::ModuleOp program) {
   fused.clear();

@@ -1,7 +1,7 @@
 #include "Farside/Offload/Dispatch.h"
 
 #include "Farside/Convert/Passes.h"
-#include "Farside/Explain/Notes.h"
+#include "Farside/Explain/Names.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"

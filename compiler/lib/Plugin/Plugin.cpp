@@ -1,7 +1,9 @@
-// What clang loads: a pass between simplification and the optimizations that are for the machine.
+// What converts programs: a pass between simplification and the optimizations that are for the machine. The linker loads it, and
+// clang for units that are converted by themselves.
 
 #include "Farside/Convert/Passes.h"
 #include "Farside/Lift/Passes.h"
+#include "Farside/Plugin/Marking.h"
 #include "Farside/Plugin/Trip.h"
 #include "Farside/Profile/Candidates.h"
 #include "Farside/Profile/Instrument.h"
@@ -23,7 +25,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
-#include "llvm/Transforms/IPO/EmbedBitcodePass.h"
 #include "llvm/Transforms/IPO/Internalize.h"
 
 using namespace llvm;
@@ -35,6 +36,7 @@ cl::opt<std::string> passes("farside-passes", cl::desc("Passes of farside-opt to
 
 cl::opt<std::string> sections("farside-sections", cl::desc("The section file"));
 cl::opt<std::string> support("farside-support", cl::desc("What converted programs need of sections, as bitcode"));
+cl::opt<bool> supportIsLinked("farside-support-linked", cl::desc("What of that is not inlined is linked with the program"));
 cl::opt<std::string> containers("farside-containers",
                                 cl::desc("What containers call of the C++ library, as bitcode"));
 cl::opt<bool> whole("farside-whole-program", cl::desc("What is compiled is all of the program"));
@@ -48,30 +50,15 @@ cl::opt<std::string> emitRmem("farside-emit-rmem", cl::desc("The file that the p
 /// Whether allocations may go to sections, or are looked at as such that may.
 bool isConverting() { return !sections.empty() || !profile.empty(); }
 
-farside::SectionFile readSections() {
-  if (sections.empty())
-    return {};
-  farside::SectionFile file = farside::readSectionFile(sections);
-  // A program that is profiled has one section of each name, which is what lookups are counted by.
-  if (!profile.empty())
-    for (farside::SectionSpec &section : file.sections)
-      section.own = section.copies = false;
-  return file;
-}
-
-/// The section file. farside-cc has read it and found nothing wrong with it. Without one, no section is there.
 const farside::SectionFile &sectionFile() {
-  static const farside::SectionFile file = readSections();
+  static const farside::SectionFile file = farside::readSectionsOf(sections, !profile.empty());
   return file;
 }
 
 /// What a remark that has no place of its own is about.
 StringRef nameOf(const Module &module) { return linked ? "farside-cc" : StringRef(module.getSourceFileName()); }
 
-void fail(Module &module, const farside::SectionFileError &error) {
-  errs() << sectionFile().show(error) << '\n';
-  module.getContext().emitError("the section file does not fit the program");
-}
+void fail(Module &module, const farside::SectionFileError &error) { farside::fail(module, sectionFile(), error); }
 
 void remark(const Module &module, const farside::Trip::Stayed &stayed) {
   DISubprogram *place = stayed.function ? stayed.function->getSubprogram() : nullptr;
@@ -146,29 +133,10 @@ void addContainers(Module &module) {
 class SitesPass : public PassInfoMixin<SitesPass> {
 public:
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
-    std::vector<farside::SectionFileError> errors = sectionFile().errors;
-    farside::takeDuplicatesApart(module);
-    farside::markStrings(module);
-    if (errors.empty())
-      farside::markSites(module, sectionFile(), linked, errors);
-    farside::markOffloaded(module, sectionFile());
-    for (const auto &error : errors)
-      fail(module, error);
-    if (!linked)
-      addContainers(module);
+    farside::markUnit(module, sectionFile(), /*isLinked=*/false);
+    addContainers(module);
     if (whole)
       internalizeModule(module, [](const GlobalValue &value) { return value.getName() == "main"; });
-    return PreservedAnalyses::none();
-  }
-
-  static bool isRequired() { return true; }
-};
-
-/// Of a program that is profiled: functions that may run where their data is are not inlined.
-class KeepingPass : public PassInfoMixin<KeepingPass> {
-public:
-  PreservedAnalyses run(Module &module, ModuleAnalysisManager &analyses) {
-    farside::keepOffloadable(module, analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager());
     return PreservedAnalyses::none();
   }
 
@@ -343,7 +311,7 @@ private:
       module.getContext().emitError("cannot read " + support + ": " + bitcode.getError().message());
       return farside::Trip(module, passes);
     }
-    static const farside::Conversion conversion{sectionFile(), **bitcode, linked || whole};
+    static const farside::Conversion conversion{sectionFile(), **bitcode, linked || whole, supportIsLinked};
     return farside::Trip(module, passes, conversion);
   }
 };
@@ -413,15 +381,6 @@ void addLinking(PassBuilder &builder, ModulePassManager &manager, OptimizationLe
   manager.addPass(ConvertingPasses(std::move(converting)));
 }
 
-/// Whether a unit stays as it is until it is linked. It is kept beside its code, for the linker to find.
-bool leaveToLinker(ModulePassManager &manager, ThinOrFullLTOPhase phase) {
-  if (!linked)
-    return false;
-  if (phase == ThinOrFullLTOPhase::None)
-    manager.addPass(EmbedBitcodePass(/*IsThinLTO=*/false, /*EmitLTOSummary=*/false));
-  return true;
-}
-
 void registerPasses(PassBuilder &builder) {
   static const bool once = [] {
     farside::registerConvertPasses();
@@ -436,15 +395,13 @@ void registerPasses(PassBuilder &builder) {
   builder.registerPipelineEarlySimplificationEPCallback(
       [](ModulePassManager &manager, OptimizationLevel, ThinOrFullLTOPhase) {
         if (!profile.empty())
-          manager.addPass(KeepingPass());
+          manager.addPass(farside::KeepingPass());
       });
   builder.registerOptimizerEarlyEPCallback(
-      [&builder](ModulePassManager &manager, OptimizationLevel level, ThinOrFullLTOPhase phase) {
+      [&builder](ModulePassManager &manager, OptimizationLevel level, ThinOrFullLTOPhase) {
         // Without optimization nothing else inlines before this.
         if (isConverting() && level == OptimizationLevel::O0)
           manager.addPass(AlwaysInlinerPass());
-        if (leaveToLinker(manager, phase))
-          return;
         addConverting(builder, manager, level);
       });
   builder.registerFullLinkTimeOptimizationEarlyEPCallback(

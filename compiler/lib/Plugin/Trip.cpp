@@ -202,12 +202,13 @@ void Trip::blame(const Trouble &trouble, Function *function, StringRef step) {
 bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble) const {
   auto builder = mlir::OpBuilder::atBlockBegin(program.getBody());
   auto symbol = [](const SectionSpec &section) { return symbolPrefix.str() + section.name; };
-  for (const SectionSpec &section : conversion->file.sections) {
+  for (auto [number, section] : enumerate(conversion->file.sections)) {
     mlir::FlatSymbolRefAttr with;
     if (!section.with.empty())
       with = builder.getAttr<mlir::FlatSymbolRefAttr>(symbolPrefix.str() + section.with);
     rmem::CacheSectionOp::create(builder, program.getLoc(), symbol(section), capacityOf(section), section.line,
-                                 section.ways, section.ahead, with, section.own, section.copies);
+                                 section.ways, section.ahead, with, section.own, section.copies,
+                                 conversion->isWhole && !isShared(number));
   }
   auto mark = [&](mlir::Operation *op, StringRef attribute, std::optional<unsigned> section) {
     if (section)
@@ -331,7 +332,8 @@ bool Trip::attempt() {
     addDispatch(module, conversion->file, offloaded, image);
   if (isConverting()) {
     broken = addSupport(
-        module, conversion->file, [this](unsigned section) { return isShared(section); }, conversion->bitcode);
+        module, conversion->file, conversion->isWhole, [this](unsigned section) { return isShared(section); },
+        conversion->bitcode, conversion->isLinked);
     boundInlining(changed);
   }
   return true;

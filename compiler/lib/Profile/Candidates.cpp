@@ -1,7 +1,7 @@
 #include "Farside/Profile/Candidates.h"
 
 #include "AllSites.h"
-#include "Farside/Explain/Notes.h"
+#include "Farside/Explain/Names.h"
 #include "Farside/Explain/Parts.h"
 #include "Farside/Offload/Candidate.h"
 #include "SiteNames.h"

@@ -169,8 +169,6 @@ void inlineAll(ArrayRef<Function *> functions) {
   }
 }
 
-} // namespace
-
 void keepOffloadable(Module &module, FunctionAnalysisManager &analyses) {
   SmallVector<Function *> possible;
   for (Function &function : module) {
@@ -196,6 +194,13 @@ void keepOffloadable(Module &module, FunctionAnalysisManager &analyses) {
     else if (isKept(*function))
       letGo(*function);
   }
+}
+
+} // namespace
+
+PreservedAnalyses KeepingPass::run(Module &module, ModuleAnalysisManager &analyses) {
+  keepOffloadable(module, analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager());
+  return PreservedAnalyses::none();
 }
 
 void inlineOthers(Module &module, FunctionAnalysisManager &analyses, function_ref<void(Module &)> simplify) {

@@ -1,6 +1,6 @@
 #include "Tables.h"
 
-#include "Farside/Explain/Notes.h"
+#include "Farside/Explain/Names.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"

@@ -70,12 +70,18 @@ struct Opening {
   bool isOfThread() const { return file->own || file->copies; }
 };
 
-/// Zeros that other parts of the program may have, too.
-GlobalVariable *zeros(Module &module, const Twine &name, unsigned bytes, GlobalValue::ThreadLocalMode mode) {
+/// How a variable is linked that other units of the program may have, too, if each is converted by itself. A program that is
+/// converted as a whole has its own: what other units do with theirs is of no matter to it.
+GlobalValue::LinkageTypes linkageOf(bool isWhole) {
+  return isWhole ? GlobalValue::InternalLinkage : GlobalValue::LinkOnceODRLinkage;
+}
+
+/// A variable that is zeros at first.
+GlobalVariable *zeros(Module &module, const Twine &name, unsigned bytes, bool isWhole, GlobalValue::ThreadLocalMode mode) {
   Type *type = ArrayType::get(Type::getInt8Ty(module.getContext()), bytes);
   GlobalVariable *declared = module.getNamedGlobal(name.str());
-  auto *defined = new GlobalVariable(module, type, false, GlobalValue::LinkOnceODRLinkage, ConstantAggregateZero::get(type),
-                                     "", nullptr, mode);
+  auto *defined =
+      new GlobalVariable(module, type, false, linkageOf(isWhole), ConstantAggregateZero::get(type), "", nullptr, mode);
   if (declared) {
     defined->takeName(declared);
     declared->replaceAllUsesWith(defined);
@@ -83,25 +89,26 @@ GlobalVariable *zeros(Module &module, const Twine &name, unsigned bytes, GlobalV
   } else {
     defined->setName(name);
   }
-  defined->setVisibility(GlobalValue::HiddenVisibility);
+  if (!isWhole)
+    defined->setVisibility(GlobalValue::HiddenVisibility);
   defined->setAlignment(Align(64));
   return defined;
 }
 
-/// Other units of the program may have the same section.
 Opening define(Module &module, GlobalVariable &declared, Constant *plain, const SectionSpec &section, unsigned number,
-               bool shared) {
-  auto *defined = new GlobalVariable(module, plain->getType(), false, GlobalValue::LinkOnceODRLinkage, plain, "", nullptr,
+               bool shared, bool isWhole) {
+  auto *defined = new GlobalVariable(module, plain->getType(), false, linkageOf(isWhole), plain, "", nullptr,
                                      declared.getThreadLocalMode());
   defined->takeName(&declared);
-  defined->setVisibility(GlobalValue::HiddenVisibility);
+  if (!isWhole)
+    defined->setVisibility(GlobalValue::HiddenVisibility);
   defined->setAlignment(Align(64));
   declared.replaceAllUsesWith(defined);
   declared.eraseFromParent();
   Opening opening{defined, optionsOf(module, section, shared), capacitiesOf(module, section), &section, number};
   if (section.copies) {
-    opening.copied = zeros(module, copiedPrefix + section.name, copiedBytes, GlobalValue::NotThreadLocal);
-    opening.copy = zeros(module, copyPrefix + section.name, copyBytes, GlobalValue::GeneralDynamicTLSModel);
+    opening.copied = zeros(module, copiedPrefix + section.name, copiedBytes, isWhole, GlobalValue::NotThreadLocal);
+    opening.copy = zeros(module, copyPrefix + section.name, copyBytes, isWhole, GlobalValue::GeneralDynamicTLSModel);
   }
   return opening;
 }
@@ -238,6 +245,13 @@ bool opens(const Function &function) {
   return is_contained({openSection, announceSection, openOwn, openCopy, shareSection}, name);
 }
 
+/// Keeps only what is inlined. The rest has no state that it would share with that.
+void keepInlined(Module &support) {
+  for (Function &function : support)
+    if (!function.isDeclaration() && !function.hasLocalLinkage() && function.hasFnAttribute(Attribute::NoInline))
+      function.deleteBody();
+}
+
 /// Sections are opened before anything is looked up in them, and are what they are from then on: what is looked up in them does
 /// not change by what the program does.
 void markInvariant(Module &support) {
@@ -290,13 +304,31 @@ void boundInlining(ArrayRef<Function *> functions) {
   }
 }
 
-std::string addSupport(Module &module, const SectionFile &file, function_ref<bool(unsigned)> isShared,
-                       const MemoryBuffer &bitcode) {
+void askForSupport(Module &module) {
+  auto *type = FunctionType::get(Type::getVoidTy(module.getContext()), false);
+  appendToCompilerUsed(module, {cast<GlobalValue>(module.getOrInsertFunction(openSection, type).getCallee())});
+}
+
+void forgetSupport(Module &module) {
+  Function *asked = module.getFunction(openSection);
+  if (!asked)
+    return;
+  removeFromUsedLists(module, [&](Constant *used) { return used == asked; });
+  if (asked->use_empty())
+    asked->eraseFromParent();
+}
+
+std::string addSupport(Module &module, const SectionFile &file, bool isWhole, function_ref<bool(unsigned)> isShared,
+                       const MemoryBuffer &bitcode, bool isLinked) {
   auto support = parseBitcodeFile(bitcode.getMemBufferRef(), module.getContext());
   if (!support)
     return toString(support.takeError());
   suit(**support, module);
   markInvariant(**support);
+  // What was compiled before the linker could be asked, or by other means, brings along all.
+  if (isLinked && module.getFunction(openSection))
+    keepInlined(**support);
+  forgetSupport(module);
   auto *opening = Function::Create(FunctionType::get(Type::getVoidTy(module.getContext()), false),
                                    GlobalValue::InternalLinkage, "farside.open", module);
   opening->setDoesNotThrow();
@@ -332,7 +364,7 @@ std::string addSupport(Module &module, const SectionFile &file, function_ref<boo
   SmallVector<Opening> all;
   for (auto [number, section] : enumerate(file.sections))
     if (auto *declared = module.getNamedGlobal((sectionPrefix + section.name).str()))
-      all.push_back(define(module, *declared, plain, section, number, isShared(number)));
+      all.push_back(define(module, *declared, plain, section, number, isShared(number), isWhole));
   order(all, file);
   open(module, all, file.paged, opening);
   openSectionsOfThreads(module, all, opening);

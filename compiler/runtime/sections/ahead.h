@@ -37,17 +37,18 @@ WANT(full)
 
 /* The address of bytes that are here, in one line that nobody else uses; else null. `pointer` may be any number. */
 PART const void *farside_rt_peek_known(const struct farside_section *section, const void *pointer, size_t size,
-                                       uint32_t shift, uint32_t ways, int exact) {
+                                       int alone, uint32_t shift, uint32_t ways, int exact) {
     const int64_t slot = slot_known(section, number(pointer), shift, ways, exact);
-    if (slot < 0 || section->shared || is_split_known(number(pointer), size, shift)) return 0;
+    if (slot < 0 || is_shared(section, alone) || is_split_known(number(pointer), size, shift)) return 0;
     return in_slot_known(section, slot, number(pointer), shift);
 }
 
 #define PEEK(structure)                                                                                                \
     PART const void *farside_rt_peek_##structure(const struct farside_section *section, const void *pointer,           \
-                                                 size_t size) {                                                        \
+                                                 size_t size, int alone) {                                             \
         int64_t slot;                                                                                                  \
-        if (!section->id || section->shared || number(pointer) >> FARSIDE_ID_SHIFT_ != section->id) return 0;          \
+        if (!section->id || is_shared(section, alone) || number(pointer) >> FARSIDE_ID_SHIFT_ != section->id)          \
+            return 0;                                                                                                  \
         slot = farside_slot_(section, farside_line_(section, number(pointer)));                                        \
         if (slot < 0 || farside_is_split(section, number(pointer), size)) return 0;                                    \
         return farside_in_slot_(section, slot, number(pointer));                                                       \
@@ -60,11 +61,11 @@ PEEK(full)
  * Sends for what the pointer leads to that is at `at`, if it is here, and something was missing lately. It may be anything: the
  * program has not looked at it yet.
  */
-PART void farside_rt_follow_known(const struct farside_section *section, const void *at, uint32_t shift, uint32_t ways,
-                                  int exact) {
+PART void farside_rt_follow_known(const struct farside_section *section, const void *at, int alone, uint32_t shift,
+                                  uint32_t ways, int exact) {
     const void *next;
     int64_t slot;
-    if (__builtin_expect(!farside_rt_misses(section), 1) || section->shared) return;
+    if (__builtin_expect(!farside_rt_misses(section), 1) || is_shared(section, alone)) return;
     slot = slot_known(section, number(at), shift, ways, exact);
     if (slot < 0 || is_split_known(number(at), sizeof next, shift)) return;
     memcpy(&next, in_slot_known(section, slot, number(at), shift), sizeof next);
@@ -72,10 +73,10 @@ PART void farside_rt_follow_known(const struct farside_section *section, const v
 }
 
 #define FOLLOW(structure)                                                                                              \
-    PART void farside_rt_follow_##structure(const struct farside_section *section, const void *at) {                   \
+    PART void farside_rt_follow_##structure(const struct farside_section *section, const void *at, int alone) {        \
         const void *next;                                                                                              \
         int64_t slot;                                                                                                  \
-        if (!section->id || section->shared || !farside_rt_misses(section)) return;                                    \
+        if (!section->id || is_shared(section, alone) || !farside_rt_misses(section)) return;                          \
         slot = farside_slot_(section, farside_line_(section, number(at)));                                             \
         if (slot < 0 || farside_is_split(section, number(at), sizeof next)) return;                                    \
         memcpy(&next, farside_in_slot_(section, slot, number(at)), sizeof next);                                       \

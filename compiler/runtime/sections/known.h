@@ -47,9 +47,9 @@ PART void mark_known(const struct farside_section *section, int64_t slot, void *
 }
 
 PART const void *farside_rt_read_known(const struct farside_section *section, const void *pointer, size_t size,
-                                       int whole, void *copy, uint32_t shift, uint32_t ways, int exact) {
+                                       int whole, void *copy, int alone, uint32_t shift, uint32_t ways, int exact) {
     int64_t slot;
-    if (__builtin_expect(section->shared || (!whole && is_split_known(number(pointer), size, shift)), 0)) {
+    if (__builtin_expect(is_shared(section, alone) || (!whole && is_split_known(number(pointer), size, shift)), 0)) {
         farside_rt_read_parts(section, pointer, size, copy);
         return copy;
     }
@@ -60,10 +60,11 @@ PART const void *farside_rt_read_known(const struct farside_section *section, co
 }
 
 PART void *farside_rt_write_known(const struct farside_section *section, void *pointer, size_t size, int whole,
-                                  void *copy, uint32_t shift, uint32_t ways, int exact, int blocks) {
+                                  void *copy, int alone, uint32_t shift, uint32_t ways, int exact, int blocks) {
     int64_t slot;
     void *address;
-    if (__builtin_expect(section->shared || (!whole && is_split_known(number(pointer), size, shift)), 0)) return copy;
+    if (__builtin_expect(is_shared(section, alone) || (!whole && is_split_known(number(pointer), size, shift)), 0))
+        return copy;
     PROFILE_LOOKUP(pointer, size, 1, shift);
     slot = slot_known(section, number(pointer), shift, ways, exact);
     if (__builtin_expect(slot < 0, 0)) return is_plain(pointer) ? pointer : farside_rt_miss_mut(section, pointer, size);
@@ -77,11 +78,11 @@ PART void *farside_rt_write_known(const struct farside_section *section, void *p
  * taken note of.
  */
 PART void *farside_rt_here_known(const struct farside_section *section, void *pointer, size_t size, int written,
-                                 uint32_t shift, uint32_t ways, int exact, int blocks) {
+                                 int alone, uint32_t shift, uint32_t ways, int exact, int blocks) {
     const int64_t slot = slot_known(section, number(pointer), shift, ways, exact);
     void *address;
     if (__builtin_expect(slot < 0, 0)) return is_plain(pointer) ? pointer : 0;
-    if (__builtin_expect(section->shared || is_split_known(number(pointer), size, shift), 0)) return 0;
+    if (__builtin_expect(is_shared(section, alone) || is_split_known(number(pointer), size, shift), 0)) return 0;
     PROFILE_LOOKUP(pointer, size, written, shift);
     address = in_slot_known(section, slot, number(pointer), shift);
     if (written) mark_known(section, slot, address, size, blocks);
@@ -90,11 +91,11 @@ PART void *farside_rt_here_known(const struct farside_section *section, void *po
 
 #define HERE(structure)                                                                                                \
     PART void *farside_rt_here_##structure(const struct farside_section *section, void *pointer, size_t size,          \
-                                           int written) {                                                              \
+                                           int written, int alone) {                                                   \
         int64_t slot;                                                                                                  \
         void *address;                                                                                                 \
         if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return pointer;                                                   \
-        if (section->shared || farside_is_split(section, number(pointer), size)) return 0;                             \
+        if (is_shared(section, alone) || farside_is_split(section, number(pointer), size)) return 0;                   \
         slot = farside_slot_##structure##_(section, farside_line_(section, number(pointer)));                          \
         if (slot < 0) return 0;                                                                                        \
         PROFILE_LOOKUP(pointer, size, written, section->shift);                                                        \

@@ -4,7 +4,8 @@
 
 #include "plain.h"
 
-CALL uint64_t turns_in_line(const struct farside_section *section, const void *pointer, size_t size, int64_t stride) {
+CALL uint64_t farside_rt_turns_in_line(const struct farside_section *section, const void *pointer, size_t size,
+                                       int64_t stride) {
     const uint64_t line = (uint64_t)1 << section->shift, at = number(pointer) & (line - 1);
     if (stride == 0 && at + size <= line) return ~(uint64_t)0 >> 1;
     if (at + size > line) return 0;
@@ -18,7 +19,7 @@ CALL uint64_t turns_in_line(const struct farside_section *section, const void *p
  */
 PART uint64_t farside_rt_turns(const struct farside_section *section, const void *pointer, size_t size,
                                int64_t stride) {
-    return is_plain(pointer) ? ~(uint64_t)0 >> 1 : turns_in_line(section, pointer, size, stride);
+    return is_plain(pointer) ? ~(uint64_t)0 >> 1 : farside_rt_turns_in_line(section, pointer, size, stride);
 }
 
 /* As farside_pin_line(). Of a section that only one thread uses nothing changes but by its own calls. */
@@ -31,8 +32,8 @@ static void *pin_line(const struct farside_section *section, uint64_t pointer) {
     return farside_in_slot_(section, slot, pointer);
 }
 
-CALL void *hold_line(const struct farside_section *section, void *pointer, size_t size, int64_t stride, uint64_t turns,
-                     int written) {
+CALL void *farside_rt_hold_line(const struct farside_section *section, void *pointer, size_t size, int64_t stride,
+                                uint64_t turns, int written) {
     unsigned char *address;
     PROFILE_HELD(pointer, size, stride, turns, written, section->shift);
     address = (unsigned char *)pin_line(section, number(pointer));
@@ -50,22 +51,24 @@ CALL void *hold_line(const struct farside_section *section, void *pointer, size_
 PART void *farside_rt_hold(const struct farside_section *section, void *pointer, size_t size, int64_t stride,
                            uint64_t turns, int written) {
     if (!turns) return 0;
-    return is_plain(pointer) ? pointer : hold_line(section, pointer, size, stride, turns, written);
+    return is_plain(pointer) ? pointer : farside_rt_hold_line(section, pointer, size, stride, turns, written);
 }
 
-CALL void let_go_line(const struct farside_section *section, const void *address) { farside_unpin_line(section, address); }
+CALL void farside_rt_let_go_line(const struct farside_section *section, const void *address) {
+    farside_unpin_line(section, address);
+}
 
 PART void farside_rt_let_go(const struct farside_section *section, const void *address) {
     const uint64_t slot = farside_slot_at_(section, address);
     if (!address || slot >= section->slots) return;
     if (section->shared)
-        let_go_line(section, address);
+        farside_rt_let_go_line(section, address);
     else
         section->states[slot] -= FARSIDE_PIN_;
 }
 
-CALL void done_with_line(const struct farside_section *section, const void *pointer, int64_t stride, uint64_t turns,
-                         uint64_t all) {
+CALL void farside_rt_done_with_line(const struct farside_section *section, const void *pointer, int64_t stride,
+                                    uint64_t turns, uint64_t all) {
     const uint64_t at = number(pointer), next = at + (uint64_t)stride * turns, line = (uint64_t)1 << section->shift;
     const uint64_t lines = (all * (uint64_t)(stride < 0 ? -stride : stride)) >> section->shift;
     if ((at ^ next) & ~(line - 1) && lines > (uint64_t)section->sets * section->ways)
@@ -78,11 +81,11 @@ CALL void done_with_line(const struct farside_section *section, const void *poin
  */
 PART void farside_rt_done(const struct farside_section *section, const void *pointer, int64_t stride, uint64_t turns,
                           uint64_t all) {
-    if (!is_plain(pointer)) done_with_line(section, pointer, stride, turns, all);
+    if (!is_plain(pointer)) farside_rt_done_with_line(section, pointer, stride, turns, all);
 }
 
-CALL void send_ahead(const struct farside_section *section, const void *pointer, size_t size, int64_t stride,
-                     uint64_t turns, uint64_t lines, int start) {
+CALL void farside_rt_send_ahead(const struct farside_section *section, const void *pointer, size_t size, int64_t stride,
+                                uint64_t turns, uint64_t lines, int start) {
     const uint64_t line = (uint64_t)1 << section->shift, mask = ~(line - 1), first = number(pointer);
     uint64_t last, from, to;
     if (!turns) return;
@@ -113,7 +116,7 @@ CALL void send_ahead(const struct farside_section *section, const void *pointer,
  */
 PART void farside_rt_ahead(const struct farside_section *section, const void *pointer, size_t size, int64_t stride,
                            uint64_t turns, uint64_t lines, int start) {
-    if (!is_plain(pointer)) send_ahead(section, pointer, size, stride, turns, lines, start);
+    if (!is_plain(pointer)) farside_rt_send_ahead(section, pointer, size, stride, turns, lines, start);
 }
 
 #endif

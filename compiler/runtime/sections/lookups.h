@@ -112,12 +112,13 @@ AT(full, section->full)
 
 /*
  * The address of `size` bytes for the operation that comes next: in their line, or in `copy`, where they are copied to
- * if they lie across the end of a line or if other threads use the section. `whole`: they never lie so.
+ * if they lie across the end of a line or if other threads use the section. `whole`: they never lie so. Of bytes that are
+ * whole, in a section that is `alone`, there is no copy.
  */
 #define READ(structure)                                                                                                \
     PART const void *farside_rt_read_##structure(const struct farside_section *section, const void *pointer,           \
-                                                 size_t size, int whole, void *copy) {                                 \
-        if (__builtin_expect(section->shared || (!whole && farside_is_split(section, number(pointer), size)), 0)) {    \
+                                                 size_t size, int whole, void *copy, int alone) {                      \
+        if (__builtin_expect(is_shared(section, alone) || (!whole && farside_is_split(section, number(pointer), size)), 0)) {\
             farside_rt_read_parts(section, pointer, size, copy);                                                       \
             return copy;                                                                                               \
         }                                                                                                              \
@@ -128,9 +129,9 @@ AT(full, section->full)
 /* The same for bytes that will be written; when they are, comes farside_rt_written() with what this returned. */
 #define WRITE(structure)                                                                                               \
     PART void *farside_rt_write_##structure(const struct farside_section *section, void *pointer, size_t size,         \
-                                            int whole, void *copy) {                                                   \
+                                            int whole, void *copy, int alone) {                                        \
         void *address;                                                                                                 \
-        if (__builtin_expect(section->shared || (!whole && farside_is_split(section, number(pointer), size)), 0))      \
+        if (__builtin_expect(is_shared(section, alone) || (!whole && farside_is_split(section, number(pointer), size)), 0))\
             return copy;                                                                                               \
         PROFILE_LOOKUP(pointer, size, 1, section->shift);                                                              \
         address = at_##structure(section, pointer);                                                                    \
@@ -146,14 +147,14 @@ WRITE(full)
 /* The same where it is seldom done, so that it is to make the program no longer. */
 CALL const void *farside_rt_read_apart(const struct farside_section *section, const void *pointer, size_t size,
                                        int whole, void *copy) {
-    if (section->full) return farside_rt_read_full(section, pointer, size, whole, copy);
-    return farside_rt_read_set(section, pointer, size, whole, copy);
+    if (section->full) return farside_rt_read_full(section, pointer, size, whole, copy, 0);
+    return farside_rt_read_set(section, pointer, size, whole, copy, 0);
 }
 
 CALL void *farside_rt_write_apart(const struct farside_section *section, void *pointer, size_t size, int whole,
                                   void *copy) {
-    if (section->full) return farside_rt_write_full(section, pointer, size, whole, copy);
-    return farside_rt_write_set(section, pointer, size, whole, copy);
+    if (section->full) return farside_rt_write_full(section, pointer, size, whole, copy, 0);
+    return farside_rt_write_set(section, pointer, size, whole, copy, 0);
 }
 
 #endif

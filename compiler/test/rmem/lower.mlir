@@ -11,6 +11,7 @@ rmem.cache_section @edges capacity 65536 line 4096 ways 1 ahead 8
 rmem.cache_section @odd capacity 640 line 64 ways 2 ahead 0
 rmem.cache_section @wide capacity 65536 line 128 ways 4 ahead 8
 rmem.cache_section @anywhere capacity 65536 line 128 ways 0 ahead 8
+rmem.cache_section @mine capacity 65536 line 128 ways 2 ahead 8 alone
 
 // CHECK-LABEL: llvm.func @all
 llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
@@ -19,10 +20,11 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   // CHECK: %[[BLOCK:.*]] = llvm.call @farside_rt_malloc(%[[SECTION]], %arg0)
   %block = remotable.alloc @nodes, %size
   // CHECK: %[[WHOLE:.*]] = llvm.mlir.constant(1 : i32)
+  // CHECK: %[[ALONE:.*]] = llvm.mlir.constant(0 : i32)
   // CHECK: %[[SHIFT:.*]] = llvm.mlir.constant(7 : i32)
   // CHECK: %[[WAYS:.*]] = llvm.mlir.constant(2 : i32)
   // CHECK: %[[EXACT:.*]] = llvm.mlir.constant(1 : i32)
-  // CHECK: %[[AT:.*]] = llvm.call @farside_rt_read_known(%{{.*}}, %[[BLOCK]], %{{.*}}, %[[WHOLE]], %[[ROOM]], %[[SHIFT]], %[[WAYS]], %[[EXACT]])
+  // CHECK: %[[AT:.*]] = llvm.call @farside_rt_read_known(%{{.*}}, %[[BLOCK]], %{{.*}}, %[[WHOLE]], %[[ROOM]], %[[ALONE]], %[[SHIFT]], %[[WAYS]], %[[EXACT]])
   // CHECK: llvm.load %[[AT]] {alignment = 4 : i64} : !llvm.ptr -> i32
   %value = rmem.load @nodes, %block align 4 : i32
   // An element that may lie across the end of a line.
@@ -135,11 +137,11 @@ llvm.func @soon(%at: !llvm.ptr, %turns: i64) -> i1 {
   // CHECK: %[[TOGETHER:.*]] = llvm.mlir.constant(9 : i32)
   // CHECK: llvm.call @farside_rt_want_full(%{{.*}}, %arg0, %[[TOGETHER]])
   rmem.fetch_if_not_in_cache @anywhere, %at together 9
-  // CHECK: llvm.call @farside_rt_follow_known(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %{{.*}})
+  // CHECK: llvm.call @farside_rt_follow_known(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
   rmem.follow @nodes, %at
-  // CHECK: llvm.call @farside_rt_follow_set(%{{.*}}, %arg0)
+  // CHECK: llvm.call @farside_rt_follow_set(%{{.*}}, %arg0, %{{.*}})
   rmem.follow @wide, %at
-  // CHECK: llvm.call @farside_rt_follow_full(%{{.*}}, %arg0)
+  // CHECK: llvm.call @farside_rt_follow_full(%{{.*}}, %arg0, %{{.*}})
   rmem.follow @anywhere, %at
   // CHECK: %[[STRIDE:.*]] = llvm.mlir.constant(8 : i64)
   // CHECK: llvm.call @farside_rt_done(%{{.*}}, %arg0, %[[STRIDE]], %arg1, %arg1)
@@ -196,5 +198,34 @@ llvm.func @fields(%size: i64, %old: !llvm.ptr) {
   %zeroed = remotable.alloc_zeroed @nodes, %size, %size at 64
   // CHECK: llvm.call @farside_rt_realloc_at(%{{.*}}, %arg1, %arg0, %{{.*}})
   %grown = remotable.realloc @nodes, %old, %size at 64
+  llvm.return
+}
+
+// What is in one line, and no other thread uses, is not copied: neither is there room for that, nor is anything done when it is
+// written.
+// CHECK-LABEL: llvm.func @alone
+llvm.func @alone(%at: !llvm.ptr) -> i64 {
+  // CHECK-NOT: llvm.alloca
+  // CHECK: %[[NONE:.*]] = llvm.mlir.zero : !llvm.ptr
+  // CHECK: %[[ALONE:.*]] = llvm.mlir.constant(1 : i32)
+  // CHECK: llvm.call @farside_rt_read_known(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %[[NONE]], %[[ALONE]], %{{.*}})
+  %value = rmem.load @mine, %at align 8 : i64
+  // CHECK: llvm.call @farside_rt_write_known(
+  // CHECK-NOT: farside_rt_written
+  rmem.store @mine, %value, %at align 8 : i64
+  // CHECK: llvm.call @farside_rt_write_apart(
+  // CHECK-NOT: farside_rt_written
+  rmem.store @mine, %value, %at align 8 apart : i64
+  // CHECK: llvm.return
+  llvm.return %value : i64
+}
+
+// What may lie across the end of a line is.
+// CHECK-LABEL: llvm.func @alone_in_parts
+llvm.func @alone_in_parts(%at: !llvm.ptr, %value: i64) {
+  // CHECK: %[[ROOM:.*]] = llvm.alloca %{{.*}} x !llvm.array<8 x i8>
+  // CHECK: llvm.call @farside_rt_write_known(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %[[ROOM]], %{{.*}})
+  // CHECK: llvm.call @farside_rt_written(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %[[ROOM]])
+  rmem.store @mine, %value, %at align 4 : i64
   llvm.return
 }

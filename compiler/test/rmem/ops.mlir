@@ -3,6 +3,8 @@
 
 // CHECK: rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
 rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+// CHECK: rmem.cache_section @mine capacity 65536 line 128 ways 2 ahead 8 own alone
+rmem.cache_section @mine capacity 65536 line 128 ways 2 ahead 8 own alone
 
 // CHECK-LABEL: llvm.func @all
 llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {

@@ -70,6 +70,22 @@ bool needsUnits(const std::string &argument) {
          argument == "--coverage" || startsWithAny(argument, {"-fsanitize", "-fprofile", "-fcoverage", "-fcs-profile"});
 }
 
+/// Asks for what is not linked.
+bool isOnlyCompiled(const std::string &argument) {
+  return argument == "-c" || argument == "-E" || argument == "-M" || argument == "-MM" || argument == "-fsyntax-only" ||
+         argument.starts_with('@');
+}
+
+/// Whether an argument is a source in C or C++, by its name.
+bool isSource(const std::string &argument) {
+  if (argument.starts_with('-'))
+    return false;
+  for (std::string_view end : {".c", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".C", ".i", ".ii"})
+    if (argument.ends_with(end))
+      return true;
+  return false;
+}
+
 /// The level of the linker's optimization that goes with clang's.
 std::string levelOf(const std::vector<std::string> &arguments) {
   std::string level = "2";
@@ -117,6 +133,18 @@ std::vector<std::string> pluginOptions(const Arguments &arguments, const Install
   return options;
 }
 
+/// Options of the plugin for units that are converted when they are linked.
+std::vector<std::string> unitOptions(const Arguments &arguments) {
+  std::vector<std::string> options;
+  if (!arguments.sections.empty())
+    options.push_back("-farside-sections=" + arguments.sections);
+  if (arguments.profiled)
+    options.push_back("-farside-profiled");
+  if (arguments.isCompiledAndLinked())
+    options.push_back("-farside-without-code");
+  return options;
+}
+
 /// All that clang is asked for; or, if the program is only shown, what is needed to come so far.
 void addForClang(std::vector<std::string> &command, const Arguments &arguments) {
   if (!arguments.listing) {
@@ -139,6 +167,8 @@ void addLinker(std::vector<std::string> &command, const Arguments &arguments, co
        "--load-pass-plugin=" + installed.plugin});
   for (const std::string &option : pluginOptions(arguments, installed))
     add(command, "-Xlinker", {"--mllvm=" + option});
+  if (!arguments.profiled)
+    add(command, "-Xlinker", {"--mllvm=-farside-support-linked", installed.supportLibrary});
 }
 
 } // namespace
@@ -146,6 +176,16 @@ void addLinker(std::vector<std::string> &command, const Arguments &arguments, co
 bool Arguments::isLinked() const {
   return !plain && isConverting() && !whole && !byUnit && !listing && otherLinker().empty() &&
          std::none_of(clang.begin(), clang.end(), needsUnits);
+}
+
+bool Arguments::isCompiledAndLinked() const {
+  bool compiles = false;
+  for (const std::string &argument : clang) {
+    if (isOnlyCompiled(argument) || startsWithAny(argument, {"-flto", "-fno-lto", "-save-temps", "--save-temps"}))
+      return false;
+    compiles |= isSource(argument);
+  }
+  return compiles;
 }
 
 std::string Arguments::listed() const {
@@ -197,12 +237,14 @@ std::vector<std::string> clangCommand(const Arguments &arguments, const Installe
     command.push_back("--driver-mode=g++");
   if (arguments.needsPlugin()) {
     // It is no fault of the user's if clang only links, say, and has no use for these.
-    command.insert(command.end(), {"--start-no-unused-arguments", "-fpass-plugin=" + installed.plugin});
-    std::vector<std::string> options = pluginOptions(arguments, installed);
+    const std::string &plugin = arguments.isLinked() ? installed.units : installed.plugin;
+    command.insert(command.end(), {"--start-no-unused-arguments", "-fpass-plugin=" + plugin});
+    std::vector<std::string> options =
+        arguments.isLinked() ? unitOptions(arguments) : pluginOptions(arguments, installed);
     // clang knows the plugin's options only if it has loaded it before it reads them. They are for the compiler proper alone:
     // clang's assembler would be given those of -mllvm, too, and loads no plugins.
     if (!options.empty())
-      add(command, "-Xclang", {"-load", installed.plugin});
+      add(command, "-Xclang", {"-load", plugin});
     for (const std::string &option : options)
       add(command, "-Xclang", {"-mllvm", option});
     // Allocations are known by their place in the source. Options that come later may ask for more.

@@ -36,6 +36,8 @@ struct Arguments {
   bool needsPlugin() const { return !plain && (isConverting() || passes); }
   /// Whether the program is converted when it is linked, all units together.
   bool isLinked() const;
+  /// Whether units are compiled and linked at once.
+  bool isCompiledAndLinked() const;
   /// Where the program is shown.
   std::string listed() const;
   /// The linker that the user asks for and that cannot do that; empty if there is none.
@@ -45,8 +47,12 @@ struct Arguments {
 /// What belongs to farside-cc, by its path.
 struct Installed {
   std::string clang, linker, plugin;
+  /// The plugin for units that are converted when they are linked.
+  std::string units;
   /// What the plugin links into programs with sections; the same for programs that are profiled; and what those count with.
   std::string support, profiledSupport, profile;
+  /// The library of what is not inlined of the first.
+  std::string supportLibrary;
   /// What containers call of the C++ library.
   std::string containers;
   /// Where headers are that come before those of the C++ library.

@@ -20,6 +20,9 @@ namespace {
 
 constexpr int badInput = 1;
 
+/// What is beside the plugin, and programs cannot do without.
+constexpr char unitsName[] = "libfarside-units.so", libraryName[] = "libfarside-sections.a";
+
 /// Where `make install` and the build put the plugin, seen from this program.
 fs::path pluginBeside(const fs::path &program) {
   return program.parent_path().parent_path() / "lib" / "farside" / "libfarside-compiler.so";
@@ -92,8 +95,11 @@ int main(int count, char **given) {
   Arguments arguments = sortArguments({given + 1, given + count});
   addEnvironment(arguments);
   fs::path plugin = pluginBeside(program);
-  if (arguments.needsPlugin() && !fs::exists(plugin, error))
-    return cannotStart("no " + plugin.string(), "build or install it with farside-cc: make compiler");
+  auto beside = [&](const char *name) { return (plugin.parent_path() / name).string(); };
+  if (arguments.needsPlugin())
+    for (const std::string &needed : {plugin.string(), beside(unitsName), beside(libraryName)})
+      if (!fs::exists(needed, error))
+        return cannotStart("no " + needed, "build or install it with farside-cc: make compiler");
   if (!checkSections(arguments))
     return badInput;
   if (arguments.listing && !beginListing(arguments))
@@ -103,13 +109,14 @@ int main(int count, char **given) {
                 "install it: apt-get install lld-22; or convert units one by one: -fno-farside-link");
   warnOfLinker(arguments);
   remarkOnPlain(arguments);
-  auto beside = [&](const char *name) { return (plugin.parent_path() / name).string(); };
   Installed installed{FARSIDE_CLANG,
                       FARSIDE_LINKER,
                       plugin.string(),
+                      beside(unitsName),
                       beside("farside-sections.bc"),
                       beside("farside-sections-profile.bc"),
                       beside("farside-profile.bc"),
+                      beside(libraryName),
                       beside("farside-cplusplus.bc"),
                       beside("include")};
   bool cplusplus = count > 0 && namedForCplusplus(given[0]);

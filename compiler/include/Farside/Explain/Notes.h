@@ -1,6 +1,7 @@
 #ifndef FARSIDE_EXPLAIN_NOTES_H
 #define FARSIDE_EXPLAIN_NOTES_H
 
+#include "Farside/Explain/Names.h"
 #include "Farside/Remote/Plan.h"
 #include "Farside/Sections/SectionFile.h"
 #include "llvm/ADT/DenseSet.h"
@@ -15,12 +16,6 @@ class ModuleOp;
 namespace farside {
 
 class Numbers;
-
-/// What an access does: load, store, copy, fill, allocation or free.
-llvm::StringRef kindOf(const llvm::Instruction &instruction);
-
-/// The name of a function in the source.
-llvm::StringRef sourceName(const llvm::Function &function);
 
 /// What became of each allocation that the section file names, and of each access to it: what `farside explain` shows. It
 /// is written into the program, a line of JSON for each unit that has such allocations.

@@ -30,6 +30,8 @@ struct Conversion {
   const llvm::MemoryBuffer &bitcode;
   /// Whether nothing that is compiled elsewhere uses the same sections.
   bool isWhole;
+  /// Whether what the bitcode has that is not inlined is linked with the program, too.
+  bool isLinked;
 };
 
 /// The way of a module's function bodies to MLIR, through passes there, and back. Whatever fails on the way leaves the

@@ -13,7 +13,12 @@ namespace farside {
 /// Has functions that may be able to run where their data is stay functions in a program that is profiled, so that what
 /// they cost is known: a section file that names them has them so. It comes before anything is inlined, of a unit and of
 /// units that are linked.
-void keepOffloadable(llvm::Module &module, llvm::FunctionAnalysisManager &analyses);
+class KeepingPass : public llvm::PassInfoMixin<KeepingPass> {
+public:
+  llvm::PreservedAnalyses run(llvm::Module &module, llvm::ModuleAnalysisManager &analyses);
+
+  static bool isRequired() { return true; }
+};
 
 /// Inlines those that turn out not to be able to, and all if less could go to sections than where they are inlined.
 /// `simplify` simplifies a module in which something was inlined. It comes before what can go to sections is looked at.

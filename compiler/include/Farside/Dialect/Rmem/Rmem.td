@@ -37,20 +37,23 @@ def Rmem_CacheSectionOp : Rmem_Op<"cache_section", [Symbol]> {
     Its bytes of local memory, the bytes of a line, the lines of a set (1: direct; 0: all), and how many lines loops send
     for beforehand. It may share its local memory `with` another section, which is not used at the same time. Of one that is
     `own` each thread has one: what is in it no other thread comes to. Of one with `copies` the main thread, which alone
-    writes to it, has the section, and each other thread a copy.
+    writes to it, has the section, and each other thread a copy. One that is `alone` only one thread uses, and no part of
+    the program that is not compiled with this one: it is known when the program is compiled, and is asked nowhere.
 
     ```mlir
     rmem.cache_section @nodes capacity 67108864 line 128 ways 2 ahead 8
     rmem.cache_section @rows capacity 67108864 line 4096 ways 1 ahead 8 with @nodes
     rmem.cache_section @scratch capacity 1048576 line 128 ways 1 ahead 8 own
     rmem.cache_section @table capacity 1048576 line 128 ways 1 ahead 8 copies
+    rmem.cache_section @queue capacity 1048576 line 128 ways 1 ahead 8 alone
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$capacity, I64Attr:$line, I32Attr:$ways, I64Attr:$ahead,
-                       OptionalAttr<FlatSymbolRefAttr>:$with, UnitAttr:$own, UnitAttr:$copies);
+                       OptionalAttr<FlatSymbolRefAttr>:$with, UnitAttr:$own, UnitAttr:$copies,
+                       UnitAttr:$alone);
   let assemblyFormat = [{
     $sym_name `capacity` $capacity `line` $line `ways` $ways `ahead` $ahead (`with` $with^)? (`own` $own^)?
-    (`copies` $copies^)?
+    (`copies` $copies^)? (`alone` $alone^)?
     attr-dict
   }];
   let hasVerifier = 1;
