@@ -76,6 +76,11 @@ bool isOnlyCompiled(const std::string &argument) {
          argument.starts_with('@');
 }
 
+/// May ask for code for another processor.
+bool isForOthers(const std::string &argument) {
+  return argument == "-m32" || argument == "-mx32" || startsWithAny(argument, {"--target=", "-target", "--config"});
+}
+
 /// Whether an argument is a source in C or C++, by its name.
 bool isSource(const std::string &argument) {
   if (argument.starts_with('-'))
@@ -167,7 +172,8 @@ void addLinker(std::vector<std::string> &command, const Arguments &arguments, co
        "--load-pass-plugin=" + installed.plugin});
   for (const std::string &option : pluginOptions(arguments, installed))
     add(command, "-Xlinker", {"--mllvm=" + option});
-  if (!arguments.profiled)
+  // It is for the processor that this one runs on. Programs for others bring along all of it.
+  if (!arguments.profiled && std::none_of(arguments.clang.begin(), arguments.clang.end(), isForOthers))
     add(command, "-Xlinker", {"--mllvm=-farside-support-linked", installed.supportLibrary});
 }
 

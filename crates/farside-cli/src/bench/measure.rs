@@ -38,12 +38,22 @@ impl<'a> Measure<'a> {
         ways: &[Way<'_>],
         look: impl Fn(&Outcome) -> Result<[f64; N], Failure>,
     ) -> Result<Vec<[f64; N]>, Failure> {
+        self.outcomes_of(self.shared.repetitions, what, ways, look)
+    }
+
+    /// The same with so many rounds.
+    pub fn outcomes_of<const N: usize>(
+        &self,
+        rounds: u32,
+        what: &str,
+        ways: &[Way<'_>],
+        look: impl Fn(&Outcome) -> Result<[f64; N], Failure>,
+    ) -> Result<Vec<[f64; N]>, Failure> {
         let mut figures = vec![[const { Vec::new() }; N]; ways.len()];
         let mut printed: Option<Output> = None;
-        for round in 1..=self.shared.repetitions {
+        for round in 1..=rounds {
             for (index, way) in ways.iter().enumerate() {
-                let of = self.shared.repetitions;
-                self.progress.say(format!("{what}, round {round} of {of}: {}", way.name));
+                self.progress.say(format!("{what}, round {round} of {rounds}: {}", way.name));
                 let outcome = way.program.run(way.place, self.shared, &self.scratch)?;
                 if *printed.get_or_insert_with(|| outcome.stdout.clone()) != outcome.stdout {
                     return Err(Failure::new(format!("{what}, {}: another result", way.name)));

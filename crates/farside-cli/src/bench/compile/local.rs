@@ -1,8 +1,8 @@
 //! Programs with all memory local.
 
-use super::Bench;
 use super::capacities::{Capacity, all_local, put_in};
 use super::works::{WORKS, Work};
+use super::{Bench, Scale};
 use crate::bench::Failure;
 use crate::bench::launch::{Outcome, Place, Program};
 use crate::bench::measure::{Way, figure_of, options};
@@ -11,6 +11,10 @@ use crate::bench::warmup;
 
 /// Local memory beyond the sections.
 const BESIDES: u64 = 64 << 20;
+
+/// Programs that take less are measured more often, by up to this factor.
+const SHORT_S: f64 = 0.25;
+const MOST_ROUNDS: u32 = 5;
 
 impl Bench<'_> {
     /// All programs with all memory local, beside clang's.
@@ -51,13 +55,14 @@ impl Bench<'_> {
         let usual = options(bytes + BESIDES, &far, &[]);
         let caches = options(bytes + BESIDES, &far, &["--sections", "always"]);
         // What sections hold is known once the program has run.
-        ours.run(Place::Far(&usual), self.measure.shared, &self.measure.scratch)?;
+        let ran = ours.run(Place::Far(&usual), self.measure.shared, &self.measure.scratch)?;
+        let rounds = self.rounds(figure_of(&ran.stderr)?);
         let ways = [
             Way { name: "clang".into(), program: plain, place: Place::Plain },
             Way { name: "farside-cc".into(), program: ours.clone(), place: Place::Far(&usual) },
             Way { name: "in caches".into(), program: ours, place: Place::Far(&caches) },
         ];
-        let took = self.measure.outcomes(work.name, &ways, |ran| {
+        let took = self.measure.outcomes_of(rounds, work.name, &ways, |ran| {
             uses_sections(ran)?;
             let fetched = ran.stats.as_ref().and_then(|stats| stats.get("section_fetched"));
             match fetched.unwrap_or(0.0) {
@@ -66,6 +71,12 @@ impl Bench<'_> {
             }
         })?;
         Ok(std::array::from_fn(|at| took[at][0]))
+    }
+
+    /// How often a program is measured that takes so many seconds: what is over at once says little.
+    fn rounds(&self, took: f64) -> u32 {
+        let more = if self.args.scale == Scale::Full { SHORT_S / took } else { 1.0 };
+        self.measure.shared.repetitions * (more.ceil() as u32).clamp(1, MOST_ROUNDS)
     }
 
     /// What clang alone makes of a program.
