@@ -207,12 +207,22 @@ impl Pager {
         }
     }
 
-    /// Takes spare frames that lie side by side, so many or fewer; evicts if there are too few.
+    /// Takes spare frames that lie side by side, so many or fewer; evicts if there are too few. `None` if there are frames in
+    /// the budget instead.
     pub(crate) fn spare_frames(&self, w: &mut Worker, want: u64) -> Result<Option<Run>, FarError> {
         let mut spare = self.area.take_spare(want as u32);
-        if spare.is_none_or(|run| u64::from(run.count) < want) && self.budget_is_short(want) {
+        let got = spare.map_or(0, |run| u64::from(run.count));
+        if got < want && self.budget_is_short(want) {
+            let is_scattered = got + self.area.spare_count() >= want;
+            if is_scattered && got >= MOVE_FROM {
+                return Ok(spare);
+            }
             if let Some(run) = spare.take() {
                 self.area.add_spare(run);
+            }
+            // If more were evicted, what is scattered would only grow, and be lost to the program.
+            if is_scattered && self.drop_spare(want) > 0 {
+                return Ok(None);
             }
             self.reclaim(w, want)?;
             spare = self.area.take_spare(want as u32);

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use farside_os::memory::PAGE;
 
 use crate::counters::Counters;
+use crate::spare::SpareRuns;
 
 /// The bytes of present pages.
 ///
@@ -182,15 +183,14 @@ struct Positions {
     taken: Vec<u64>,
     /// Where the search for empty positions goes on.
     cursor: usize,
-    /// Runs of spare frames.
-    spare: Vec<Run>,
+    spare: SpareRuns,
 }
 
 impl FrameArea {
     /// An area of `positions` (a multiple of 64) empty positions at address `base`.
     pub fn new(base: usize, positions: u32) -> Self {
-        let inner =
-            Positions { taken: vec![0; positions as usize / 64], cursor: 0, spare: Vec::new() };
+        let taken = vec![0; positions as usize / 64];
+        let inner = Positions { taken, cursor: 0, spare: SpareRuns::new() };
         Self { base, inner: Mutex::new(inner) }
     }
 
@@ -216,46 +216,24 @@ impl FrameArea {
 
     /// Says that taken positions hold spare frames now.
     pub fn add_spare(&self, run: Run) {
-        let mut inner = self.lock();
-        if let Some(last) = inner.spare.last_mut()
-            && last.start + last.count == run.start
-        {
-            last.count += run.count;
-            return;
-        }
-        inner.spare.push(run);
+        self.lock().spare.add(run);
     }
 
     /// The positions that hold spare frames, and the number of taken ones.
     pub fn positions(&self) -> (Vec<u32>, u64) {
         let inner = self.lock();
-        let spare = inner.spare.iter().flat_map(|run| run.start..run.start + run.count).collect();
+        let spare = inner.spare.runs().flat_map(|run| run.start..run.start + run.count).collect();
         (spare, inner.taken.iter().map(|word| u64::from(word.count_ones())).sum())
     }
 
     /// How many spare frames there are.
     pub fn spare_count(&self) -> u64 {
-        self.lock().spare.iter().map(|run| u64::from(run.count)).sum()
+        self.lock().spare.count()
     }
 
     /// Takes up to `want` spare frames that lie side by side; `None` if there are none.
     pub fn take_spare(&self, want: u32) -> Option<Run> {
-        let mut inner = self.lock();
-        // The last run is the one most likely to be warm in the caches; a longer one further down
-        // serves a batch better.
-        let index = inner
-            .spare
-            .iter()
-            .rposition(|run| run.count >= want)
-            .or_else(|| (0..inner.spare.len()).max_by_key(|index| inner.spare[*index].count))?;
-        let run = &mut inner.spare[index];
-        let taken = Run { start: run.start, count: want.min(run.count) };
-        run.start += taken.count;
-        run.count -= taken.count;
-        if run.count == 0 {
-            inner.spare.swap_remove(index);
-        }
-        Some(taken)
+        self.lock().spare.take(want)
     }
 }
 

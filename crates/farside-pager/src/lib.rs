@@ -38,6 +38,7 @@ mod region;
 mod replay;
 pub mod service;
 pub mod settings;
+mod spare;
 mod start;
 pub mod stop;
 mod table;

@@ -207,6 +207,25 @@ fn growth_costs_few_faults_in_either_direction() {
 
 /// A working set that fits, beside a stream that keeps reclaim at work: what the policy unmaps together
 /// to see whether it is used comes back together.
+/// What is read ahead is partly here most times, so that less is fetched than there were frames for. What is left of these must
+/// not be lost to the program.
+#[test]
+fn frames_that_lie_scattered_are_used() {
+    let name = "frames_that_lie_scattered_are_used";
+    match started(&settings(8 << 20, "second-chance", "readahead"), "embedded:") {
+        Ok(service) => {
+            let data = words(service, 4096);
+            data.iter_mut().step_by(512).for_each(|word| *word = 1);
+            for turn in 0..20_000 {
+                data[value(3, turn) as usize % 4096 * 512] += 1;
+            }
+            let idle = service.pager().inspect().spare.len();
+            assert!(idle <= 512, "{idle} of 2048 frames lie idle");
+        }
+        Err(reason) => println!("skipped: {name}: {reason}"),
+    }
+}
+
 #[test]
 fn watched_neighbours_come_back_together() {
     let name = "watched_neighbours_come_back_together";
