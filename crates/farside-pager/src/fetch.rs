@@ -215,6 +215,7 @@ impl Pager {
         if got < want && self.budget_is_short(want) {
             let is_scattered = got + self.area.spare_count() >= want;
             if is_scattered && got >= MOVE_FROM {
+                self.note_spare_taken();
                 return Ok(spare);
             }
             if let Some(run) = spare.take() {
