@@ -9,7 +9,7 @@ const NONE: Run = Run { start: 0, count: 0 };
 
 /// Runs of spare frames. To find one takes the same time however many there are.
 pub struct SpareRuns {
-    /// What was added last, which grows as long as what is added follows it.
+    /// What was added last, which grows as long as what is added lies beside it.
     newest: Run,
     /// The others, by length, the latest at the end.
     by_length: [Vec<Run>; LENGTHS],
@@ -39,6 +39,10 @@ impl SpareRuns {
     pub fn add(&mut self, run: Run) {
         self.count += u64::from(run.count);
         if self.newest.start + self.newest.count == run.start {
+            self.newest.count += run.count;
+        } else if run.start + run.count == self.newest.start {
+            // Most often the rest of what was taken too much of it.
+            self.newest.start = run.start;
             self.newest.count += run.count;
         } else {
             let before = std::mem::replace(&mut self.newest, run);
@@ -136,6 +140,15 @@ mod tests {
         spare.add(run(200, 100));
         assert_eq!(spare.take(120), Some(run(0, 120)));
         assert_eq!(spare.take(120), Some(run(200, 100)));
+    }
+
+    #[test]
+    fn what_was_taken_too_much_is_one_with_the_rest_again() {
+        let mut spare = SpareRuns::new();
+        spare.add(run(10, 64));
+        assert_eq!(spare.take(16), Some(run(10, 16)));
+        spare.add(run(12, 14));
+        assert_eq!(spare.take(62), Some(run(12, 62)));
     }
 
     proptest! {
