@@ -70,7 +70,7 @@ bool needsUnits(const std::string &argument) {
          argument == "--coverage" || startsWithAny(argument, {"-fsanitize", "-fprofile", "-fcoverage", "-fcs-profile"});
 }
 
-/// Asks for what is not linked.
+/// Asks for what is not linked, or may: nobody looks into response files.
 bool isOnlyCompiled(const std::string &argument) {
   return argument == "-c" || argument == "-E" || argument == "-M" || argument == "-MM" || argument == "-fsyntax-only" ||
          argument.starts_with('@');
