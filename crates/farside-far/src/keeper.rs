@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use farside_os::socket::{self, Received};
-use farside_os::{OsError, memory};
+use farside_os::{OsError, memory, random};
 use farside_wire::pool::{LEN, MAX_PAGES, Message, REFS_BYTES};
 
 use crate::FarError;
@@ -17,6 +17,8 @@ const SUBJECT: &str = "the embedded memory node";
 pub(crate) struct Keeper {
     socket: Mutex<OwnedFd>,
     raw: AtomicI32,
+    /// What this process, and those it forks, call their pool at nodes across a network.
+    pub name: u128,
 }
 
 impl Keeper {
@@ -24,8 +26,10 @@ impl Keeper {
     pub fn join(socket: OwnedFd, pages: u64) -> Result<(Self, OwnedFd, Slots), FarError> {
         let mut bytes = [0; LEN];
         let Received { len, descriptors } = socket::receive(socket.as_fd(), &mut bytes)?;
-        let [data, refs, map] = match (Message::decode(&bytes[..len]), descriptors) {
-            (Ok(Message::Pool), [Some(data), Some(refs), Some(map), None]) => [data, refs, map],
+        let (name, [data, refs, map]) = match (Message::decode(&bytes[..len]), descriptors) {
+            (Ok(Message::Pool { name }), [Some(data), Some(refs), Some(map), None]) => {
+                (name, [data, refs, map])
+            }
             (Ok(Message::Refused { reason }), _) => {
                 return Err(FarError::Os(OsError {
                     call: "attach",
@@ -37,7 +41,7 @@ impl Keeper {
         };
         let slots = Slots::new(pages, refs.as_fd(), map)?;
         let raw = AtomicI32::new(socket.as_raw_fd());
-        Ok((Self { socket: Mutex::new(socket), raw }, data, slots))
+        Ok((Self { socket: Mutex::new(socket), raw, name }, data, slots))
     }
 
     /// Nobody: for a process that keeps its tables itself.
@@ -49,7 +53,10 @@ impl Keeper {
         // Whoever looks whether the connection hung up finds that it did not.
         std::mem::forget(other);
         let raw = AtomicI32::new(socket.as_raw_fd());
-        Ok((Self { socket: Mutex::new(socket), raw }, slots))
+        let mut name = [0; 16];
+        random::fill(&mut name)?;
+        let name = u128::from_le_bytes(name);
+        Ok((Self { socket: Mutex::new(socket), raw, name }, slots))
     }
 
     /// The connection itself.

@@ -19,13 +19,14 @@ struct Node {
 }
 
 /// Serves the supervisor at the other end of `link`, and the programs it announces, until all of them
-/// are gone.
-pub fn serve(link: OwnedFd) -> Result<()> {
+/// are gone. `gone` is told the name of each pool whose processes are gone.
+pub fn serve(link: OwnedFd, mut gone: impl FnMut(u128)) -> Result<()> {
     let mut node = Node { link: Some(link), families: Vec::new() };
     while node.link.is_some() || !node.families.is_empty() {
         for fd in wait(&node.descriptors())? {
             node.hear(fd);
         }
+        node.part(&mut gone);
     }
     Ok(())
 }
@@ -47,7 +48,12 @@ impl Node {
             return;
         };
         family.hear(fd);
-        self.families.retain(|family| !family.members.is_empty());
+    }
+
+    /// Parts with the families of which nobody is left.
+    fn part(&mut self, gone: &mut impl FnMut(u128)) {
+        let left = self.families.extract_if(.., |family| family.members.is_empty());
+        left.for_each(|family| gone(family.name));
     }
 
     fn hear_supervisor(&mut self) {

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use farside_os::Result;
 use farside_os::huge_file::huge_file;
 use farside_os::memory::{anonymous_file, map_shared, punch_hole, read_at, unmap};
+use farside_os::random;
 use farside_os::socket::{self, Received};
 use farside_wire::pool::{
     Block, DATA_BYTES, LEN, MAX_PAGES, MAX_UNITS, Message, REFS_BYTES, REFS_HEADER,
@@ -36,6 +37,8 @@ impl Member {
 
 /// The memory shared by a process and those it forked.
 pub struct Family {
+    /// What its processes call their pool at nodes across a network.
+    pub name: u128,
     data: OwnedFd,
     refs: OwnedFd,
     /// The processes that use it.
@@ -51,8 +54,12 @@ impl Family {
         let refs = anonymous_file(c"farside-references", REFS_BYTES)?;
         let map = anonymous_file(c"farside-map", MAX_PAGES * 4)?;
         let fds = [data.as_fd(), refs.as_fd(), map.as_fd()];
-        socket::send(client.as_fd(), &Message::Pool.encode(), &fds)?;
+        let mut name = [0; 16];
+        random::fill(&mut name)?;
+        let name = u128::from_le_bytes(name);
+        socket::send(client.as_fd(), &Message::Pool { name }.encode(), &fds)?;
         Ok(Self {
+            name,
             data,
             refs,
             members: vec![Member { pid, socket: None, map: Some(map), mover: None, offload: None }],

@@ -11,7 +11,7 @@ use farside_os::Result;
 use farside_os::memory::PAGE;
 use farside_os::random;
 use farside_os::thread::now_ns;
-use farside_wire::frame::{Code, PARTS, Vitals};
+use farside_wire::frame::{Code, LEAVING, PARTS, Vitals};
 use farside_wire::transport::ucx::UcxListening;
 use farside_wire::transport::{Patience, Protection, Stream, Tcp, TcpListening, Tls};
 
@@ -78,7 +78,7 @@ pub struct Node {
 /// A client's place at a node, from Hello to the end of the connection.
 pub(crate) struct Seat {
     node: Arc<Node>,
-    name: u128,
+    pub(crate) name: u128,
     pub(crate) pool: Arc<Pool>,
 }
 
@@ -121,7 +121,7 @@ impl Node {
         Vitals {
             total: self.frames.count() * page,
             free: (self.frames.count() - self.frames.used()) * page,
-            can: PARTS,
+            can: PARTS | LEAVING,
             lease_ms: self.options.lease.as_millis() as u32,
         }
     }
@@ -172,6 +172,13 @@ impl Node {
         let tenant = tenants.entry(name).or_insert_with(found);
         tenant.connections += 1;
         Ok(Seat { node: Arc::clone(self), name, pool: Arc::clone(&tenant.pool) })
+    }
+
+    /// Has the pool of that name go as soon as no connection has it.
+    pub(crate) fn leave(&self, name: u128) {
+        if let Some(tenant) = self.lock().get_mut(&name) {
+            tenant.lease_ns = 0;
+        }
     }
 
     /// Forgets the pages of clients that are gone for longer than their lease.

@@ -96,6 +96,10 @@ impl Session {
                 let pool = Arc::clone(&seat.pool);
                 self.offload(header, &pool)
             }
+            (Kind::Leave, Some(seat)) => {
+                self.node.leave(seat.name);
+                self.reply(header.reply(), &[])
+            }
             (Kind::Ping, _) => {
                 let vitals = self.node.vitals().record();
                 self.reply(header.reply(), &[vitals])

@@ -15,7 +15,7 @@ const PAGE: usize = 4096;
 /// A running pager with its own embedded node, or the reason why this machine has none.
 fn started(settings: &Settings, url: &str) -> Result<&'static Service, String> {
     let (supervisor, link) = socket::pair().map_err(|e| e.to_string())?;
-    std::thread::spawn(move || farside_node::embedded::serve(link));
+    std::thread::spawn(move || farside_node::embedded::serve(link, |_| ()));
     let (client, theirs) = socket::pair().map_err(|e| e.to_string())?;
     use std::os::fd::AsFd;
     let attach = Message::Attach { pid: std::process::id(), fork_of: 0 }.encode();

@@ -27,6 +27,7 @@
 //! | Stats | | | one for each [figure](crate::figures): its number in place of the slot, its value in place of the version | |
 //! | ReadParts | [a part](crate::page_part) each | | one for each, in order | blocks of those whose code is `Done` |
 //! | WriteParts | [a part](crate::page_part) each | blocks of each | none, or one for each if some were not stored | |
+//! | Leave | | | none; the pool goes as soon as no connection has it | |
 //! | Offload | | | none; from then on the connection carries [requests to run functions](crate::offload), in which content lies at its slot, times 4 KiB | |
 //!
 //! The node names the epoch in its reply to Hello: it is another one for each pool it founds, so that a client knows by
@@ -77,6 +78,8 @@ pub enum Kind {
     ReadParts = 8,
     /// Store parts of pages that are kept.
     WriteParts = 9,
+    /// Forget all pages as soon as no connection has the pool: its processes are gone.
+    Leave = 10,
 }
 
 /// Bytes of a block, in which parts of pages are counted.
@@ -110,6 +113,9 @@ pub enum Code {
 
 /// A bit of what a node can do: it moves parts of pages.
 pub const PARTS: u32 = 1;
+
+/// A bit of what a node can do: it can be told that the processes of a pool are gone.
+pub const LEAVING: u32 = 2;
 
 /// A bit of the header's flags: the node is about to end, and takes nothing new.
 pub const DRAINING: u8 = 1;
@@ -203,6 +209,7 @@ impl Kind {
             7 => Self::Offload,
             8 => Self::ReadParts,
             9 => Self::WriteParts,
+            10 => Self::Leave,
             _ => return None,
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! A program reaches its pages in the node's shared memory directly; these messages only say where
 //! that memory is, who uses it, and where [orders](crate::orders) come from. Each is one packet of
-//! [`LEN`] bytes, little-endian: magic (4), version (2), kind (2), two 32-bit arguments;
+//! [`LEN`] bytes, little-endian: magic (4), version (2), kind (2), 16 bytes of arguments;
 //! descriptors travel beside it.
 
 use thiserror::Error;
@@ -59,10 +59,10 @@ impl Block {
 }
 
 /// Bytes in a message.
-pub const LEN: usize = 16;
+pub const LEN: usize = 24;
 
 /// Version of this protocol; both ends must agree.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"FSPL");
 
@@ -78,7 +78,10 @@ pub enum Message {
         fork_of: u32,
     },
     /// Node to program, with the data file, the reference counts and the page map: a new pool.
-    Pool,
+    Pool {
+        /// What the program, and those it forks, call their pool at nodes across a network.
+        name: u128,
+    },
     /// Node to a forked program: its parent's pool is known and will be kept for it.
     Joined,
     /// Forked program to node, with its page map.
@@ -118,21 +121,20 @@ pub enum BadMessage {
 impl Message {
     /// The message's bytes.
     pub fn encode(self) -> [u8; LEN] {
-        let (kind, a, b) = match self {
-            Message::Attach { pid, fork_of } => (1u16, pid, fork_of),
-            Message::Pool => (2, 0, 0),
-            Message::Joined => (3, 0, 0),
-            Message::Map => (4, 0, 0),
-            Message::Refused { reason } => (5, reason, 0),
-            Message::Orders => (6, 0, 0),
-            Message::Offload => (7, 0, 0),
+        let (kind, arguments) = match self {
+            Message::Attach { pid, fork_of } => (1u16, u128::from(pid) | u128::from(fork_of) << 32),
+            Message::Pool { name } => (2, name),
+            Message::Joined => (3, 0),
+            Message::Map => (4, 0),
+            Message::Refused { reason } => (5, reason.into()),
+            Message::Orders => (6, 0),
+            Message::Offload => (7, 0),
         };
         let mut bytes = [0; LEN];
         bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
         bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
         bytes[6..8].copy_from_slice(&kind.to_le_bytes());
-        bytes[8..12].copy_from_slice(&a.to_le_bytes());
-        bytes[12..].copy_from_slice(&b.to_le_bytes());
+        bytes[8..].copy_from_slice(&arguments.to_le_bytes());
         bytes
     }
 
@@ -153,7 +155,11 @@ impl Message {
         }
         match half(6) {
             1 => Ok(Message::Attach { pid: word(8), fork_of: word(12) }),
-            2 => Ok(Message::Pool),
+            2 => {
+                let mut name = [0; 16];
+                name.copy_from_slice(&bytes[8..]);
+                Ok(Message::Pool { name: u128::from_le_bytes(name) })
+            }
             3 => Ok(Message::Joined),
             4 => Ok(Message::Map),
             5 => Ok(Message::Refused { reason: word(8) }),
@@ -172,7 +178,7 @@ mod tests {
     fn messages_survive_the_wire() {
         for message in [
             Message::Attach { pid: 7, fork_of: u32::MAX },
-            Message::Pool,
+            Message::Pool { name: u128::MAX - 5 },
             Message::Joined,
             Message::Map,
             Message::Refused { reason: 12 },
@@ -187,10 +193,10 @@ mod tests {
     fn other_bytes_are_refused() {
         assert_eq!(Message::decode(&[]), Err(BadMessage::Length(0)));
         assert_eq!(Message::decode(&[0; LEN]), Err(BadMessage::Magic));
-        let mut bytes = Message::Pool.encode();
+        let mut bytes = Message::Pool { name: 1 }.encode();
         bytes[4] = 9;
         assert_eq!(Message::decode(&bytes), Err(BadMessage::Version(9)));
-        let mut bytes = Message::Pool.encode();
+        let mut bytes = Message::Pool { name: 1 }.encode();
         bytes[6] = 99;
         assert_eq!(Message::decode(&bytes), Err(BadMessage::Kind(99)));
     }

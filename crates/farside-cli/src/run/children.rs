@@ -9,6 +9,7 @@ use std::process::{ChildStderr, Command, Stdio};
 
 use farside_far::FarUrl;
 use farside_os::socket;
+use farside_wire::transport::Files;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::{Pid, setsid};
 
@@ -29,8 +30,13 @@ pub struct Node {
 /// Starts this executable again as the memory node.
 ///
 /// The node is in a session of its own, so that the terminal's signals are the program's alone, and
-/// holds no descriptor of the program's.
-pub fn start_node(far: &FarUrl, inherited: Inherited) -> Result<Node, Failure> {
+/// holds no descriptor of the program's. Nodes across a network it tells who is gone, and shows them the same
+/// credentials as the program.
+pub fn start_node(
+    far: &FarUrl,
+    credentials: &Files,
+    inherited: Inherited,
+) -> Result<Node, Failure> {
     let fail = |error: io::Error| Failure::own(format!("cannot start the memory node: {error}"));
     let (link, theirs) = socket::pair().map_err(|error| fail(error.into()))?;
     let number = theirs.as_raw_fd();
@@ -38,6 +44,7 @@ pub fn start_node(far: &FarUrl, inherited: Inherited) -> Result<Node, Failure> {
     command
         .arg0("farside")
         .args(["node", "--embedded", "--link", &number.to_string(), "--far", &far.to_string()])
+        .args(shown(credentials))
         .env_clear()
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -55,6 +62,19 @@ pub fn start_node(far: &FarUrl, inherited: Inherited) -> Result<Node, Failure> {
     let pid = Pid::from_raw(child.id() as i32);
     let stderr = child.stderr.take().ok_or_else(|| Failure::own("the node has no stderr"))?;
     Ok(Node { pid, link, stderr })
+}
+
+/// The options that name these files.
+fn shown(credentials: &Files) -> impl Iterator<Item = &OsStr> {
+    let Files { authority, certificate, key, secret, password: _ } = credentials;
+    let options = [
+        ("--tls-ca", authority),
+        ("--tls-cert", certificate),
+        ("--tls-key", key),
+        ("--psk", secret),
+    ];
+    let given = options.into_iter().filter_map(|(option, file)| Some((option, file.as_ref()?)));
+    given.flat_map(|(option, file)| [OsStr::new(option), file.as_os_str()])
 }
 
 /// Closes, at `exec`, every descriptor from 3 on but `link`.

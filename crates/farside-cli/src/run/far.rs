@@ -92,7 +92,8 @@ pub fn describe(finding: &Finding) -> String {
     format!("{} {}", finding.server, finding.what)
 }
 
-/// Deletes what is left of a run all of whose processes are gone. Memory nodes of our own do that by themselves.
+/// Deletes what is left of a run all of whose processes are gone. Memory nodes of our own do that by themselves, and are
+/// told by the keeper of the run's tables.
 pub fn clean_up(options: &Options, far: &FarUrl) {
     let Ok(Opening::Redis(cluster, network)) = open(far, &options.credentials, true) else {
         return;

@@ -238,7 +238,7 @@ fn start(
     let signals = Signals::take().map_err(|error| own("take over signals", error))?;
     let parts = Parts::new(subject.limit.planned());
     let mut members = Members::new(parts).map_err(|error| own("open the control socket", error))?;
-    let node = start_node(far, signals.inherited())?;
+    let node = start_node(far, &options.credentials, signals.inherited())?;
     let control = members.control_name().to_owned();
     let ToStart { path, name, arguments } = *program;
     let before = remembered(path, arguments).unwrap_or_default();

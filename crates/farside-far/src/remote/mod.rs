@@ -20,7 +20,6 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use farside_os::random;
 use farside_wire::frame::Record;
 use farside_wire::pool::Block;
 
@@ -35,7 +34,7 @@ use crate::{FarError, FarStore, Health, Offload, PartStore, Ticket};
 pub use network::{Carrier, Network, NodeAddress, TcpNetwork, UcxNetwork};
 use offload::OffloadLine;
 use peer::Peer;
-pub use peer::{probe, stats};
+pub use peer::{leave, probe, stats};
 use reading::{PageReadings, Readings};
 
 /// How long things may take.
@@ -148,10 +147,9 @@ impl Remote {
         cluster: &Cluster,
         network: Box<dyn Network>,
     ) -> Result<Self, FarError> {
-        let mut name = [0; 16];
-        random::fill(&mut name)?;
         let peers = cluster.nodes.iter().zip(0..MOST_NODES);
         let mut remote = Self {
+            pool: keeper.name,
             keeper,
             slots,
             seals: Seals::new(!cluster.seal)?,
@@ -161,7 +159,6 @@ impl Remote {
             network,
             copies: cluster.copies.clamp(1, cluster.nodes.len().clamp(1, MOST_NODES)),
             timing: cluster.timing,
-            pool: u128::from_le_bytes(name),
             readings: Readings::new(MOST_NODES),
             part_readings: Readings::new(1),
             turns: parts::Turns::default(),

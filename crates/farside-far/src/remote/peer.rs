@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use farside_os::random;
 use farside_wire::figures::{self, Figure};
-use farside_wire::frame::{Code, DRAINING, Kind, MOST, PARTS, Record, Vitals, hello};
+use farside_wire::frame::{Code, DRAINING, Kind, LEAVING, MOST, PARTS, Record, Vitals, hello};
 
 use super::Timing;
 use super::line::{CallId, Line, Reply, Silence};
@@ -303,4 +303,24 @@ pub fn stats(
     let until = network.now() + timing.deadline_ns;
     let reply = line.wait(id, &mut None, until).map_err(silent)?;
     Ok(reply.figures.into_iter().filter_map(figures::of).collect())
+}
+
+/// Tells a node that the processes of `pool` are gone: it need not keep their pages until the lease is over.
+///
+/// # Errors
+/// If it cannot be reached, is not whom we take, or does not answer. One that does not know of this keeps them that long.
+pub fn leave(
+    network: &dyn Network,
+    node: &NodeAddress,
+    timing: &Timing,
+    pool: u128,
+) -> io::Result<()> {
+    let (line, reply) = greet(network, node, timing, pool)?;
+    if reply.vitals.is_none_or(|vitals| vitals.can & LEAVING == 0) {
+        return Ok(());
+    }
+    line.open(reply.epoch);
+    let silent = |_| io::Error::other(format!("it does not let us leave: {}", line.why()));
+    let id = line.send(Kind::Leave, &[], &[]).map_err(silent)?;
+    line.wait(id, &mut None, network.now() + timing.deadline_ns).map_err(silent).map(drop)
 }

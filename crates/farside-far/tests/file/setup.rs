@@ -33,7 +33,7 @@ impl Client {
     /// One in a directory that is there.
     pub fn within(directory: PathBuf, options: &str) -> Result<Self, FarError> {
         let (supervisor, link) = socket::pair().unwrap();
-        std::thread::spawn(move || farside_node::embedded::serve(link));
+        std::thread::spawn(move || farside_node::embedded::serve(link, |_| ()));
         let client = attach(&supervisor, std::process::id(), 0);
         let url: FarUrl = format!("file:{}?{options}", directory.display()).parse().unwrap();
         let FarUrl::File(url) = url else { panic!("{url}") };

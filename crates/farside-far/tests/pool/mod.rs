@@ -14,7 +14,7 @@ pub fn connect() -> (Embedded, OwnedFd, OwnedFd) {
     let refs = anonymous_file(c"refs", REFS_BYTES).unwrap();
     let map = anonymous_file(c"map", MAX_PAGES * 4).unwrap();
     let files = [data.as_fd(), refs.as_fd(), map.as_fd()];
-    socket::send(node.as_fd(), &Message::Pool.encode(), &files).unwrap();
+    socket::send(node.as_fd(), &Message::Pool { name: 1 }.encode(), &files).unwrap();
     let url: FarUrl = "embedded:".parse().unwrap();
     (Embedded::connect(client, &url, 1 << 20).unwrap(), node, data)
 }

@@ -12,9 +12,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cable::Cable;
+use farside_far::remote::Carrier;
 use farside_far::{FarError, FarStore};
 use farside_node::network::Options;
 use farside_os::memory::PAGE;
+use farside_wire::transport::Protection;
+use forgetful::forgetful_node;
 use proptest::prelude::*;
 use setup::{Client, eventually, node, timing};
 
@@ -110,6 +113,33 @@ fn the_pages_of_a_client_that_is_gone_are_forgotten() {
     drop(Client::of(&[address], 1, timing()));
     eventually("it is gone", || node.occupancy() == (0, 0));
     assert_eq!(ended(), 1);
+}
+
+#[test]
+fn the_pages_of_processes_that_are_gone_do_not_wait_for_the_lease() {
+    let (node, address) = node(Options { lease: Duration::from_secs(3600), ..Options::default() });
+    let free = || node.vitals().free == node.vitals().total;
+    let stays = Client::named(1, &[address], timing());
+    stays.write(0, &[1; 100]).unwrap();
+    let leaves = Client::named(2, &[address], timing());
+    leaves.write(0, &[2; 100]).unwrap();
+    let network = Carrier::Tcp.network(Protection::None);
+    let leave = |pool| farside_far::remote::leave(&*network, &address.into(), &timing(), pool);
+    leave(2).unwrap();
+    // Nothing goes while anybody is there.
+    assert_eq!(leaves.read(0, 100).unwrap(), [2; 100]);
+    drop(leaves);
+    let used = || (node.vitals().total - node.vitals().free) / PAGE as u64;
+    eventually("its pages are gone", || used() == 100);
+    assert_eq!(stays.read(0, 100).unwrap(), [1; 100]);
+    drop(stays);
+    leave(1).unwrap();
+    eventually("all pages are gone", free);
+    // A pool that a node never had, and a node that knows nothing of leaving.
+    leave(3).unwrap();
+    eventually("nobody is left", || node.occupancy() == (0, 0));
+    let old = forgetful_node(0);
+    farside_far::remote::leave(&*network, &old.into(), &timing(), 1).unwrap();
 }
 
 #[test]

@@ -35,6 +35,13 @@ pub fn ucx_node(options: Options) -> (Arc<Node>, SocketAddr) {
     (node, address)
 }
 
+/// The name of a pool that nobody else has.
+fn pool() -> u128 {
+    let mut name = [0; 16];
+    farside_os::random::fill(&mut name).unwrap();
+    u128::from_le_bytes(name)
+}
+
 /// Times that tests do not wait long for.
 pub fn timing() -> Timing {
     Timing { deadline_ns: 300_000_000, patience_ns: 5_000_000_000, ..Timing::default() }
@@ -50,6 +57,11 @@ pub struct Client {
 impl Client {
     pub fn of(nodes: &[SocketAddr], copies: usize, timing: Timing) -> Self {
         Self::protected(nodes, copies, timing, Protection::None)
+    }
+
+    /// One whose pool has that name.
+    pub fn named(name: u128, nodes: &[SocketAddr], timing: Timing) -> Self {
+        Self::found(name, Carrier::Tcp, nodes, (1, false), timing, Protection::None)
     }
 
     pub fn over_ucx(nodes: &[SocketAddr], copies: usize, timing: Timing) -> Self {
@@ -74,6 +86,17 @@ impl Client {
     fn over(
         carrier: Carrier,
         nodes: &[SocketAddr],
+        copies: (usize, bool),
+        timing: Timing,
+        protection: Protection,
+    ) -> Self {
+        Self::found(pool(), carrier, nodes, copies, timing, protection)
+    }
+
+    fn found(
+        name: u128,
+        carrier: Carrier,
+        nodes: &[SocketAddr],
         (copies, seal): (usize, bool),
         timing: Timing,
         protection: Protection,
@@ -85,7 +108,7 @@ impl Client {
             anonymous_file(c"map", MAX_PAGES * 4).unwrap(),
         ];
         let fds = [files[0].as_fd(), files[1].as_fd(), files[2].as_fd()];
-        socket::send(keeper.as_fd(), &Message::Pool.encode(), &fds).unwrap();
+        socket::send(keeper.as_fd(), &Message::Pool { name }.encode(), &fds).unwrap();
         let cluster = Cluster {
             carrier,
             nodes: nodes.iter().map(|node| (*node).into()).collect(),

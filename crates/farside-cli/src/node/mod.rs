@@ -1,5 +1,7 @@
 //! `farside node`: a memory node, for clients across a network or for one run.
 
+mod farewell;
+
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
@@ -15,6 +17,8 @@ use farside_os::memory::{PAGE, available_bytes};
 use farside_wire::transport::ucx::UcxListening;
 use farside_wire::transport::{Files, TcpListening};
 use nix::sys::signal::{SigSet, Signal};
+
+use farewell::Farewell;
 
 use crate::Failure;
 use crate::command::CredentialArguments;
@@ -37,7 +41,7 @@ pub struct Arguments {
     /// Tell a monitoring system how the node is: Prometheus metrics at http://HOST:PORT/metrics.
     #[arg(long, value_name = "ADDR", requires = "listen")]
     metrics: Option<String>,
-    /// How long the pages of a client that is gone are kept, in seconds.
+    /// How long the pages of a client are kept of which nothing is heard any more, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     lease: f64,
     /// How long a connection that waits for a request keeps its processor awake: 50us, 0us.
@@ -81,7 +85,7 @@ pub fn node(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return offload_server();
     }
     match (arguments.link, &arguments.listen[..], &arguments.memory) {
-        (Some(link), [], None) => serve_run(link),
+        (Some(link), [], None) => serve_run(link, arguments),
         (None, [_, ..], Some(memory)) => serve_network(arguments, memory),
         _ => Err(Failure::usage("give --listen and --memory")),
     }
@@ -106,7 +110,7 @@ fn offload_server() -> Result<ExitCode, Failure> {
 }
 
 /// Serves a run until it and its processes are gone.
-fn serve_run(link: RawFd) -> Result<ExitCode, Failure> {
+fn serve_run(link: RawFd, arguments: &Arguments) -> Result<ExitCode, Failure> {
     // SAFETY: takes no pointers; a number that is no descriptor is refused.
     if unsafe { libc::fcntl(link, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
         return Err(Failure::usage(format!(
@@ -116,7 +120,12 @@ fn serve_run(link: RawFd) -> Result<ExitCode, Failure> {
     }
     // SAFETY: the descriptor is open and was inherited for this purpose alone.
     let link = unsafe { OwnedFd::from_raw_fd(link) };
-    match farside_node::embedded::serve(link) {
+    let far = arguments.far.as_ref();
+    let farewell = far.map(|far| Farewell::to(far, &files_of(&arguments.credentials)));
+    let gone = |name| farewell.iter().for_each(|farewell| farewell.say(name));
+    let served = farside_node::embedded::serve(link, gone);
+    farewell.into_iter().for_each(Farewell::finish);
+    match served {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {
             // The supervisor that would read this may be gone.
@@ -196,18 +205,24 @@ impl Listening {
     }
 }
 
-/// Serves clients across a network until a signal ends it.
-fn serve_network(arguments: &Arguments, memory: &str) -> Result<ExitCode, Failure> {
-    let CredentialArguments { psk, tls_ca, tls_cert, tls_key } = &arguments.credentials;
+/// The files that say who we are.
+fn files_of(credentials: &CredentialArguments) -> Files {
+    let CredentialArguments { psk, tls_ca, tls_cert, tls_key } = credentials;
     let file = |path: &Option<String>| path.as_ref().map(PathBuf::from);
-    let files = Files {
+    Files {
         authority: file(tls_ca),
         certificate: file(tls_cert),
         key: file(tls_key),
         secret: file(psk),
         password: None,
-    };
-    let protection = files.read().map_err(|error| Failure::usage(error.to_string()))?;
+    }
+}
+
+/// Serves clients across a network until a signal ends it.
+fn serve_network(arguments: &Arguments, memory: &str) -> Result<ExitCode, Failure> {
+    let protection = files_of(&arguments.credentials)
+        .read()
+        .map_err(|error| Failure::usage(error.to_string()))?;
     let has_credentials = protection.is_some();
     let places = arguments.listen.iter().map(|text| Place::read(text, arguments, has_credentials));
     let places: Vec<Place<'_>> = places.collect::<Result<_, _>>()?;
