@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use farside_os::descriptor;
 use farside_os::memory::{self, PAGE};
-use farside_wire::pool::{Block, MAX_UNITS, REFS_BYTES, REFS_HEADER, UNIT};
+use farside_wire::pool::{Block, FIRST_UNIT, MAX_UNITS, REFS_BYTES, REFS_HEADER, UNIT};
 
 use crate::FarError;
 
@@ -69,7 +69,7 @@ impl Slots {
             )
         };
         // Unit 0 stays unused, so that an entry of 0 means "not stored".
-        let _ = next.compare_exchange(0, u64::from(RAW_UNITS), Ordering::AcqRel, Ordering::Acquire);
+        let _ = next.compare_exchange(0, FIRST_UNIT, Ordering::AcqRel, Ordering::Acquire);
         Ok(Self {
             pages,
             map: AtomicPtr::new(map_at as *mut AtomicU32),

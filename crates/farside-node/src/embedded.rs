@@ -19,7 +19,7 @@ struct Node {
 }
 
 /// Serves the supervisor at the other end of `link`, and the programs it announces, until all of them
-/// are gone. `gone` is told the name of each pool whose processes are gone.
+/// are gone. `gone` is told the name of each pool that had pages and whose processes are gone.
 pub fn serve(link: OwnedFd, mut gone: impl FnMut(u128)) -> Result<()> {
     let mut node = Node { link: Some(link), families: Vec::new() };
     while node.link.is_some() || !node.families.is_empty() {
@@ -53,7 +53,7 @@ impl Node {
     /// Parts with the families of which nobody is left.
     fn part(&mut self, gone: &mut impl FnMut(u128)) {
         let left = self.families.extract_if(.., |family| family.members.is_empty());
-        left.for_each(|family| gone(family.name));
+        left.filter(Family::has_stored).for_each(|family| gone(family.name));
     }
 
     fn hear_supervisor(&mut self) {

@@ -8,7 +8,7 @@ use farside_os::memory::{anonymous_file, map_shared, punch_hole, read_at, unmap}
 use farside_os::random;
 use farside_os::socket::{self, Received};
 use farside_wire::pool::{
-    Block, DATA_BYTES, LEN, MAX_PAGES, MAX_UNITS, Message, REFS_BYTES, REFS_HEADER,
+    Block, DATA_BYTES, FIRST_UNIT, LEN, MAX_PAGES, MAX_UNITS, Message, REFS_BYTES, REFS_HEADER,
 };
 
 use crate::mover::Mover;
@@ -64,6 +64,14 @@ impl Family {
             refs,
             members: vec![Member { pid, socket: None, map: Some(map), mover: None, offload: None }],
         })
+    }
+
+    /// Whether any page was ever stored.
+    pub fn has_stored(&self) -> bool {
+        let mut next = [0; 8];
+        // Whoever is asked in vain says that nothing is stored there.
+        read_at(self.refs.as_fd(), 0, &mut next, "reference counts").is_err()
+            || u64::from_le_bytes(next) > FIRST_UNIT
     }
 
     /// Takes in a process that a member forked.

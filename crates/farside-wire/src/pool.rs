@@ -16,6 +16,9 @@ pub const MAX_UNITS: u64 = 1 << 30;
 /// Bytes of the data file.
 pub const DATA_BYTES: u64 = MAX_UNITS * UNIT as u64;
 
+/// The first unit that is ever used: an entry of 0 is none.
+pub const FIRST_UNIT: u64 = 4;
+
 /// Bytes before the counts in the file of reference counts; the first eight are the number of the next
 /// unit that was never used.
 pub const REFS_HEADER: usize = 4096;
