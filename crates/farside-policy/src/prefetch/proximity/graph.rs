@@ -24,7 +24,15 @@ pub(super) struct Graph<E> {
     met: Met,
     /// The same in their order, and from which it came to them.
     pub queue: Vec<(Slot, Slot)>,
+    /// Of how many pages that have a set something of it came again, of late.
+    pub again: Rate,
 }
+
+/// A share, in parts of 65,536.
+pub(super) type Rate = u16;
+
+/// One page changes the share of those of which something came again by 1/2^shift of what is left.
+const AGAIN_SHIFT: u32 = 9;
 
 impl<E: Edge> Graph<E> {
     /// A graph without pages.
@@ -40,6 +48,7 @@ impl<E: Edge> Graph<E> {
             // It comes to one more than it asks for, and to where it begins.
             met: Met::new(options.most as usize + 2),
             queue: Vec::with_capacity(options.most as usize + 1),
+            again: Rate::MAX,
         }
     }
 
@@ -97,10 +106,11 @@ impl<E: Edge> Graph<E> {
         sort_by_weight(&mut self.edges[range]);
     }
 
-    /// Adds to the weights of pages met in this round and takes from the others; tells how many edges there are then.
+    /// Adds to the weights of pages met in this round and takes from the others; tells how many edges there are then. Of a
+    /// set with pages it is noted whether any of them was met.
     fn weigh(&mut self, slot: Slot) -> usize {
         let range = self.edges_of(slot);
-        let mut kept = range.start;
+        let (mut kept, mut met, mut known) = (range.start, false, false);
         for index in range.clone() {
             let edge = self.edges[index];
             if edge.weight() == 0 {
@@ -108,7 +118,9 @@ impl<E: Edge> Graph<E> {
             }
             let Some(end) = self.end(edge) else { continue };
             // In the set already, it is no candidate for it.
-            let weight = match self.near.take(end) {
+            let is_near = self.near.take(end);
+            (met, known) = (met || is_near, true);
+            let weight = match is_near {
                 true if self.known.is_assumed(end) => edge.weight(),
                 true => (edge.weight() + 1).min(self.options.most_weight),
                 false => edge.weight() - 1,
@@ -119,7 +131,17 @@ impl<E: Edge> Graph<E> {
             }
         }
         self.edges[kept..range.end].fill(E::default());
+        if known {
+            self.note_again(met);
+        }
         kept - range.start
+    }
+
+    fn note_again(&mut self, is_again: bool) {
+        self.again = match is_again {
+            true => self.again + ((Rate::MAX - self.again) >> AGAIN_SHIFT),
+            false => self.again - (self.again >> AGAIN_SHIFT),
+        };
     }
 
     /// Fills a set of `len` pages up with pages of the window that are not in it.

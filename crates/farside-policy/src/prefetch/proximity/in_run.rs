@@ -3,7 +3,7 @@
 use farside_trace::PageId;
 
 use super::edges::Packed;
-use super::graph::Graph;
+use super::graph::{Graph, Rate};
 use super::known::Awaited;
 use super::{FaultKind, PrefetchPlan, Prefetcher, ProximityOptions};
 use crate::replacement::Slot;
@@ -13,9 +13,6 @@ const MOST_WEIGHT: u16 = 4;
 
 /// Least weight of an edge that is followed: what came after a page once may have come by chance.
 const LEAST_WEIGHT: u16 = 2;
-
-/// A share, in parts of 65,536: how many of the pages of which something is told were used.
-type Rate = u16;
 
 /// Below this only the heaviest edges are followed: the others come about by chance.
 const TRUSTED: Rate = Rate::MAX / 2;
@@ -45,24 +42,32 @@ type IsFar<'a> = &'a dyn Fn(PageId) -> bool;
 #[derive(Clone, Debug)]
 pub struct ProximityInRun {
     graph: Graph<Packed>,
+    /// How many of the pages of which something is told were used.
     used: Rate,
     /// Whether walks learn of the pages that they come to.
     learns: bool,
     /// Pages that there is room for in a walk.
     most: u32,
+    /// Pages of the stack that there is room for.
+    window: usize,
 }
 
 impl ProximityInRun {
     /// A prefetcher that knows of no page yet.
     pub fn new(options: ProximityOptions) -> Self {
         let graph = Graph::new(ProximityOptions { most_weight: MOST_WEIGHT, ..options });
-        let most = graph.options.most;
-        Self { graph, used: Rate::MAX / 4 * 3, learns: true, most }
+        let ProximityOptions { most, window, .. } = graph.options;
+        Self { graph, used: Rate::MAX / 4 * 3, learns: true, most, window }
     }
 
     /// Pages that are known.
     pub fn known(&self) -> usize {
         self.graph.known.len()
+    }
+
+    /// How many of 65,536 pages that come and have a set are followed by something of it, of late.
+    pub fn again(&self) -> u16 {
+        self.graph.again
     }
 
     /// The same, but what is learnt of a page that is asked for is of use from the next walk on: pages are asked for later, and
@@ -74,6 +79,11 @@ impl ProximityInRun {
     /// From now on it asks for no more pages at once, and no more than it was made for.
     pub fn ask_for_at_most(&mut self, pages: u32) {
         self.graph.options.most = pages.min(self.most);
+    }
+
+    /// From now on so many pages of the stack are looked at on a fault, and no more than it was made for.
+    pub fn look_at(&mut self, pages: usize) {
+        self.graph.options.window = pages.min(self.window);
     }
 
     /// Asks for the pages around one, which count as accessed from now on.
