@@ -70,9 +70,8 @@ const MOST: u32 = 512;
 /// The graph is there for what nobody else foresees: of pages that others sent for it is told only if it foresaw them, too.
 /// So a program that is read ahead well does not pay for it, neither by time nor by memory. Neither do those for long whose
 /// faults come in no order: the graph knows a sample of their pages then, and all of them again when it is right, or an order
-/// comes again. What it asks
-/// for comes page by page and from everywhere, so that seven in ten of its pages have to be used, and it asks for no more at
-/// once than a tenth of the pages that come while one stays unused (section 6.3).
+/// comes again. What it asks for comes page by page and from everywhere, so that seven in ten of its pages have to be used, and
+/// it asks for no more at once than a tenth of the pages that come while one stays unused (section 6.3).
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     max: u32,
