@@ -280,6 +280,26 @@ fn where_there_are_no_pointers_they_are_looked_for_now_and_then() {
     assert_eq!(list.walk(0..9000, 0..0).counts(), ((8950, 345), [2047, 0, 6953]));
 }
 
+/// To look for pointers takes time at each fault: a useful one now and then is not worth it, and one in eight is.
+#[test]
+fn where_few_pointers_are_of_use_they_are_looked_for_now_and_then() {
+    for (every, rarely_looked) in [(100, true), (8, false)] {
+        let (mut adaptive, mut plan) = (Adaptive::new(64), PrefetchPlan::new());
+        let mut looked = 0;
+        for (at, page) in noise(0, 9, 10_000).map(PageId).enumerate() {
+            let is_led = at % every == 0;
+            if is_led {
+                adaptive.foreseen_by_pointer(page, true);
+            }
+            let kind = if is_led { FaultKind::Late } else { FaultKind::Demand };
+            plan.clear();
+            adaptive.fault(page, kind, &mut plan);
+            looked += u32::from(at >= 5000 && adaptive.pointers(page) != Following::Off);
+        }
+        assert_eq!(looked < 1000, rarely_looked, "{looked} of 5,000");
+    }
+}
+
 #[test]
 fn no_pointers_are_looked_for_if_nothing_is_to_be_fetched() {
     let nothing = Adaptive::new(0);

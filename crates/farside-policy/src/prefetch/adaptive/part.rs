@@ -38,8 +38,12 @@ const OFF_SHIFT: u32 = 4;
 const UNHEARD: u16 = 64;
 const HEARD: u16 = 16;
 
-/// Faults without a useful pointer, after which pointers are looked for only now and then.
+/// Faults that no pointer was of use for, after which pointers are looked for only now and then: to look takes as long as a
+/// tenth of a fault or more.
 const TIRED: u16 = 1024;
+
+/// A page that was used because of a pointer makes up for so many of them: of those only a few are seen to be used.
+const POINTED: u16 = 32;
 
 /// Then they are looked for at [`LOOK`] of [`REST`] faults.
 const LOOK: u16 = 64;
@@ -70,7 +74,7 @@ pub(super) struct Part {
     /// Who sent last.
     latest: Candidate,
     faults: u16,
-    /// Faults since a pointer was of use.
+    /// Faults that no pointer was of use for, less those that others make up for.
     pointless: u16,
 }
 
@@ -143,7 +147,7 @@ impl Part {
             }
         }
         if right && by.has(Candidate::Pointers) {
-            self.pointless = 0;
+            self.pointless = self.pointless.saturating_sub(POINTED);
         }
     }
 
@@ -211,7 +215,7 @@ impl Parts {
         self.here = at;
         if let Some(part) = self.part_mut(at) {
             part.faults = part.faults.wrapping_add(1);
-            part.pointless = part.pointless.saturating_add(1);
+            part.pointless = (part.pointless + 1).min(TIRED + POINTED);
         }
     }
 
