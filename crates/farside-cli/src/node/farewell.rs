@@ -25,23 +25,24 @@ pub struct Farewell {
 }
 
 impl Farewell {
-    /// Will tell the nodes of `far`, which are as they were when the run began.
-    pub fn to(far: &FarUrl, credentials: &Files) -> Self {
+    /// Will tell the nodes of `far`, if that is across a network.
+    pub fn to(far: &FarUrl, credentials: Files) -> Self {
         let (saying, said) = channel();
         let (names, gone) = channel();
-        let names = match open(far, credentials, true) {
-            Ok(Opening::Nodes(cluster, protection)) => {
-                let speak = move || {
-                    gone.iter().for_each(|name| say(&cluster, &protection, name));
-                    drop(saying);
-                };
-                // Without a thread the leases end, as those of who was killed with all else.
-                let thread = std::thread::Builder::new().name("farewell".into()).spawn(speak);
-                thread.ok().map(|_| names)
+        if !matches!(far, FarUrl::Nodes(_)) {
+            return Self { names: None, said };
+        }
+        let far = far.clone();
+        // The program does not wait for what this reads.
+        let speak = move || {
+            if let Ok(Opening::Nodes(cluster, protection)) = open(&far, &credentials, true) {
+                gone.iter().for_each(|name| say(&cluster, &protection, name));
             }
-            _ => None,
+            drop(saying);
         };
-        Self { names, said }
+        // Without a thread the leases end, as those of who was killed with all else.
+        let thread = std::thread::Builder::new().name("farewell".into()).spawn(speak);
+        Self { names: thread.ok().map(|_| names), said }
     }
 
     /// The processes of the pool of that name are gone.

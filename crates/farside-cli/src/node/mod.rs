@@ -121,7 +121,7 @@ fn serve_run(link: RawFd, arguments: &Arguments) -> Result<ExitCode, Failure> {
     // SAFETY: the descriptor is open and was inherited for this purpose alone.
     let link = unsafe { OwnedFd::from_raw_fd(link) };
     let far = arguments.far.as_ref();
-    let farewell = far.map(|far| Farewell::to(far, &files_of(&arguments.credentials)));
+    let farewell = far.map(|far| Farewell::to(far, files_of(&arguments.credentials)));
     let gone = |name| farewell.iter().for_each(|farewell| farewell.say(name));
     let served = farside_node::embedded::serve(link, gone);
     farewell.into_iter().for_each(Farewell::finish);

@@ -164,6 +164,7 @@ mod tests {
         let last = waited(&mut graph, order.iter().copied());
         assert!(!graph.is_tired && last < order.len() / 10, "{last}");
     }
+
     #[test]
     fn pages_that_come_by_chance_are_seen_to_before_each_has_come_twice() {
         let (mut graph, mut state) = (Graph::new(64), 1);
