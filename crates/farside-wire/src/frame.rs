@@ -408,7 +408,7 @@ mod tests {
     }
 
     fn message() -> impl Strategy<Value = (Header, Vec<Record>)> {
-        let header = (1u8..10, 0u8..2, 0u16..8, any::<u64>(), any::<u64>(), 0..=MOST as u16);
+        let header = (1u8..11, 0u8..2, 0u16..8, any::<u64>(), any::<u64>(), 0..=MOST as u16);
         (header, prop::collection::vec(record(), 0..=MOST)).prop_map(|(header, records)| {
             let (kind, flags, code, id, epoch, pages) = header;
             let kind = Kind::decode(kind).unwrap();
