@@ -64,8 +64,8 @@ const MOST: u32 = 512;
 /// ahead, since their distance is that of its windows.
 ///
 /// Pointers are followed by somebody else, who sees memory. It asks [`pointers`](Prefetcher::pointers) whether to, and
-/// tells where they lead by [`foreseen_by_pointer`](Prefetcher::foreseen_by_pointer). Where no pointer was of use for a
-/// thousand faults they are looked for at one in eight.
+/// tells where they lead by [`foreseen_by_pointer`](Prefetcher::foreseen_by_pointer). Where pointers are seen to be of use at
+/// fewer than one fault in 32, for a thousand faults and more, they are looked for at one in eight.
 ///
 /// The graph is there for what nobody else foresees: of pages that others sent for it is told only if it foresaw them, too.
 /// So a program that is read ahead well does not pay for it, neither by time nor by memory. Neither do those for long whose

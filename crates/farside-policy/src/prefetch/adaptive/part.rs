@@ -42,12 +42,12 @@ const HEARD: u16 = 16;
 /// tenth of a fault or more.
 const TIRED: u16 = 1024;
 
-/// A page that was used because of a pointer makes up for so many of them: of those only a few are seen to be used.
-const POINTED: u16 = 32;
-
 /// Then they are looked for at [`LOOK`] of [`REST`] faults.
 const LOOK: u16 = 64;
 const REST: u16 = 512;
+
+/// A page that was used because of a pointer makes up for so many faults: of such pages only a few are seen to be used.
+const POINTED: u16 = 32;
 
 const fn percent(percent: u32) -> Rate {
     (percent * Rate::MAX as u32 / 100) as Rate
