@@ -53,9 +53,7 @@ impl Keeper {
         // Whoever looks whether the connection hung up finds that it did not.
         std::mem::forget(other);
         let raw = AtomicI32::new(socket.as_raw_fd());
-        let mut name = [0; 16];
-        random::fill(&mut name)?;
-        let name = u128::from_le_bytes(name);
+        let name = random::number()?;
         Ok((Self { socket: Mutex::new(socket), raw, name }, slots))
     }
 

@@ -54,9 +54,7 @@ impl Family {
         let refs = anonymous_file(c"farside-references", REFS_BYTES)?;
         let map = anonymous_file(c"farside-map", MAX_PAGES * 4)?;
         let fds = [data.as_fd(), refs.as_fd(), map.as_fd()];
-        let mut name = [0; 16];
-        random::fill(&mut name)?;
-        let name = u128::from_le_bytes(name);
+        let name = random::number()?;
         socket::send(client.as_fd(), &Message::Pool { name }.encode(), &fds)?;
         Ok(Self {
             name,

@@ -14,3 +14,10 @@ pub fn fill(bytes: &mut [u8]) -> Result<()> {
         _ => Err(error(libc::EIO)),
     }
 }
+
+/// A number that nobody else draws: for names of what there must not be two of.
+pub fn number() -> Result<u128> {
+    let mut bytes = [0; 16];
+    fill(&mut bytes)?;
+    Ok(u128::from_le_bytes(bytes))
+}

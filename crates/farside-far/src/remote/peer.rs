@@ -276,11 +276,9 @@ fn greet(
 /// # Errors
 /// If it cannot be reached, is not whom we take, or will not have us.
 pub fn probe(network: &dyn Network, node: &NodeAddress, timing: &Timing) -> io::Result<Vitals> {
-    let mut name = [0; 16];
-    random::fill(&mut name)?;
     // What it founds for us it may forget at once.
     let timing = Timing { lease_ns: 1_000_000, ..*timing };
-    let (_, reply) = greet(network, node, &timing, u128::from_le_bytes(name))?;
+    let (_, reply) = greet(network, node, &timing, random::number()?)?;
     reply.vitals.ok_or_else(|| io::Error::other("it does not say how it is"))
 }
 
@@ -293,10 +291,8 @@ pub fn stats(
     node: &NodeAddress,
     timing: &Timing,
 ) -> io::Result<Vec<(&'static Figure, u64)>> {
-    let mut name = [0; 16];
-    random::fill(&mut name)?;
     let timing = Timing { lease_ns: 1_000_000, ..*timing };
-    let (line, reply) = greet(network, node, &timing, u128::from_le_bytes(name))?;
+    let (line, reply) = greet(network, node, &timing, random::number()?)?;
     line.open(reply.epoch);
     let silent = |_| io::Error::other(format!("it does not say what it counts: {}", line.why()));
     let id = line.send(Kind::Stats, &[], &[]).map_err(silent)?;

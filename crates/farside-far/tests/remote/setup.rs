@@ -10,7 +10,7 @@ use farside_far::remote::{Carrier, Cluster, Timing};
 use farside_far::{FarError, FarStore, Remote};
 use farside_node::network::{Node, Options};
 use farside_os::memory::{PAGE, anonymous_file};
-use farside_os::socket;
+use farside_os::{random, socket};
 use farside_wire::pool::{DATA_BYTES, MAX_PAGES, Message, REFS_BYTES};
 use farside_wire::transport::ucx::UcxListening;
 use farside_wire::transport::{Protection, TcpListening};
@@ -33,13 +33,6 @@ pub fn ucx_node(options: Options) -> (Arc<Node>, SocketAddr) {
     let serving = Arc::clone(&node);
     std::thread::spawn(move || serving.serve_ucx(&listening));
     (node, address)
-}
-
-/// The name of a pool that nobody else has.
-fn pool() -> u128 {
-    let mut name = [0; 16];
-    farside_os::random::fill(&mut name).unwrap();
-    u128::from_le_bytes(name)
 }
 
 /// Times that tests do not wait long for.
@@ -90,7 +83,7 @@ impl Client {
         timing: Timing,
         protection: Protection,
     ) -> Self {
-        Self::found(pool(), carrier, nodes, copies, timing, protection)
+        Self::found(random::number().unwrap(), carrier, nodes, copies, timing, protection)
     }
 
     fn found(

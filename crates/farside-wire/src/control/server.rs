@@ -40,9 +40,7 @@ pub enum Arrival {
 impl Listener {
     /// Listens at a fresh random name.
     pub fn open() -> io::Result<Self> {
-        let mut random = [0u8; 16];
-        farside_os::random::fill(&mut random)?;
-        let name = format!("farside-{:032x}", u128::from_ne_bytes(random));
+        let name = format!("farside-{:032x}", farside_os::random::number()?);
         Ok(Self { socket: socket::listen(&name)?, name })
     }
 
