@@ -182,6 +182,11 @@ impl Remote {
         Ok(remote)
     }
 
+    /// The name by which nodes know the pages of this run, and by which they are told to [`leave`] them.
+    pub const fn pool(&self) -> u128 {
+        self.pool
+    }
+
     fn check(&self) -> Result<(), FarError> {
         if self.lost.load(Ordering::Acquire) { Err(FarError::NodeLost) } else { Ok(()) }
     }

@@ -41,28 +41,45 @@ struct Cable {
 /// The connections to some places.
 pub struct Cables {
     pub scheduler: Rc<Scheduler>,
-    weather: Weather,
+    weather: RefCell<Weather>,
     /// By place: nothing moves from or to there before this time.
     still_until: Vec<Cell<u64>>,
     cables: RefCell<Vec<Rc<Cable>>>,
+    /// Whether who connected is gone.
+    ended: Cell<bool>,
 }
 
 impl Cables {
     pub fn new(scheduler: &Rc<Scheduler>, places: usize, weather: Weather) -> Rc<Self> {
         Rc::new(Self {
             scheduler: Rc::clone(scheduler),
-            weather,
+            weather: RefCell::new(weather),
             still_until: (0..places).map(|_| Cell::new(0)).collect(),
             cables: RefCell::default(),
+            ended: Cell::new(false),
         })
     }
 
     /// A new connection to a place: this end of it, and the other one.
-    pub fn connect(self: &Rc<Self>, place: usize) -> (End, End) {
+    pub fn connect(self: &Rc<Self>, place: usize) -> io::Result<(End, End)> {
+        if self.ended.get() {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
         let cable = Rc::new(Cable { ways: Default::default(), closed: Cell::new(false), place });
         self.cables.borrow_mut().push(Rc::clone(&cable));
-        let end = |there| End { cables: Rc::clone(self), cable: Rc::clone(&cable), there };
-        (end(false), end(true))
+        let end = |there| End(Side { cables: Rc::clone(self), cable: Rc::clone(&cable), there });
+        Ok((end(false), end(true)))
+    }
+
+    /// Who connected is gone: all connections end, and there are no new ones.
+    pub fn end(&self) {
+        self.ended.set(true);
+        self.cables.borrow().iter().for_each(|cable| cable.closed.set(true));
+    }
+
+    /// The network is as good or bad as this from now on.
+    pub fn turn(&self, weather: Weather) {
+        *self.weather.borrow_mut() = weather;
     }
 
     /// All connections to a place end.
@@ -79,7 +96,7 @@ impl Cables {
 
     /// Puts bytes on their way.
     fn carry(&self, cable: &Cable, way: usize, mut bytes: Vec<u8>) {
-        let Weather { damaged, late, latest_ns, repeated, cut, cut_short } = self.weather;
+        let Weather { damaged, late, latest_ns, repeated, cut, cut_short } = *self.weather.borrow();
         let random = &self.scheduler.random;
         if random.permille(cut) {
             cable.closed.set(true);
@@ -107,8 +124,11 @@ impl Cables {
     }
 }
 
-/// One end of a connection.
-pub struct End {
+/// One end of a connection, which ends with it.
+pub struct End(Side);
+
+#[derive(Clone)]
+struct Side {
     cables: Rc<Cables>,
     cable: Rc<Cable>,
     /// Whether it is the other one.
@@ -120,7 +140,13 @@ unsafe impl Send for End {}
 // SAFETY: as above.
 unsafe impl Sync for End {}
 
-impl End {
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.cable.closed.set(true);
+    }
+}
+
+impl Side {
     fn inward(&self) -> usize {
         usize::from(!self.there)
     }
@@ -139,26 +165,29 @@ impl End {
 
 impl Stream for End {
     fn send(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        if self.cable.closed.get() {
+        let Self(Side { cables, cable, there }) = self;
+        if cable.closed.get() {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         let bytes: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
         let len = bytes.len();
-        self.cables.carry(&self.cable, usize::from(self.there), bytes);
-        if self.there {
-            self.cables.scheduler.pause();
+        cables.carry(cable, usize::from(*there), bytes);
+        if *there {
+            cables.scheduler.pause();
         }
         Ok(len)
     }
 
     fn receive(&self, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        if self.cables.scheduler.random.permille(50) {
-            self.cables.scheduler.pause();
+        let Self(side) = self;
+        let scheduler = &side.cables.scheduler;
+        if scheduler.random.permille(50) {
+            scheduler.pause();
         }
-        if self.arrival().is_none_or(|arrives| arrives > self.cables.scheduler.now()) {
+        if side.arrival().is_none_or(|arrives| arrives > scheduler.now()) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let mut way = self.cable.ways[self.inward()].borrow_mut();
+        let mut way = side.cable.ways[side.inward()].borrow_mut();
         let Some((_, bytes)) = way.pieces.front_mut() else { return Ok(0) };
         let mut done = 0;
         for part in parts {
@@ -174,22 +203,21 @@ impl Stream for End {
     }
 
     fn wait(&self, _: Interest, until: u64) {
-        let (cables, cable) = (Rc::clone(&self.cables), Rc::clone(&self.cable));
-        let end = End { cables, cable, there: self.there };
-        self.cables.scheduler.wait(until, Some(Box::new(move || end.arrival())));
+        let side = self.0.clone();
+        self.0.cables.scheduler.wait(until, Some(Box::new(move || side.arrival())));
     }
 
     fn shut(&self) {
-        self.cable.closed.set(true);
+        self.0.cable.closed.set(true);
     }
 
     fn doze(&self, word: &AtomicU32, seen: u32, ns: u64) {
         if word.load(Ordering::SeqCst) == seen {
-            self.cables.scheduler.wait(self.now() + ns, None);
+            self.0.cables.scheduler.wait(self.now() + ns, None);
         }
     }
 
     fn now(&self) -> u64 {
-        self.cables.scheduler.now()
+        self.0.cables.scheduler.now()
     }
 }

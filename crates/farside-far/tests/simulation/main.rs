@@ -6,6 +6,7 @@
 
 mod cable;
 mod client;
+mod leaving;
 mod nodes;
 mod part_client;
 mod redis;
@@ -56,6 +57,11 @@ fn no_network_shows_a_page_that_is_not_what_was_stored() {
 #[test]
 fn no_network_shows_a_part_that_is_not_what_was_stored() {
     simulate("no_network_shows_a_part", nodes::KEPT_PARTS, nodes::run_parts);
+}
+
+#[test]
+fn whoever_is_gone_leaves_no_page_behind_and_takes_no_other_ones_along() {
+    simulate("whoever_is_gone", leaving::KEPT, leaving::run);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Memory nodes, the real ones, in a network that treats their messages badly.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -94,19 +94,52 @@ impl Plan {
     }
 }
 
-/// The nodes, and the connections to them.
-struct World {
-    cables: Rc<Cables>,
+/// The nodes, and connections to them.
+pub struct World {
+    pub cables: Rc<Cables>,
     options: Options,
-    nodes: Vec<RefCell<Option<Arc<Node>>>>,
+    nodes: Rc<[RefCell<Option<Arc<Node>>>]>,
 }
 
 impl World {
-    fn new(scheduler: &Rc<Scheduler>, nodes: usize, memory: u64, weather: Weather) -> Rc<Self> {
+    pub fn new(scheduler: &Rc<Scheduler>, nodes: usize, memory: u64, weather: Weather) -> Rc<Self> {
         let options = Options { memory, spin: std::time::Duration::ZERO, ..Options::default() };
         let node = |_| RefCell::new(Some(Node::new(options.clone()).expect("a node")));
-        let nodes = (0..nodes).map(node).collect::<Vec<_>>();
+        let nodes: Rc<[_]> = (0..nodes).map(node).collect();
         Rc::new(Self { cables: Cables::new(scheduler, nodes.len(), weather), options, nodes })
+    }
+
+    /// The same nodes, and connections of somebody else.
+    pub fn beside(&self, weather: Weather) -> Rc<Self> {
+        let cables = Cables::new(&self.cables.scheduler, self.nodes.len(), weather);
+        Rc::new(Self { cables, options: self.options.clone(), nodes: Rc::clone(&self.nodes) })
+    }
+
+    /// The nodes that are there.
+    pub fn nodes(&self) -> impl Iterator<Item = Arc<Node>> {
+        self.nodes.iter().filter_map(|node| node.borrow().clone())
+    }
+
+    /// What clients know of the nodes.
+    pub fn cluster(&self, copies: usize, seal: bool) -> Cluster {
+        let name =
+            |port| NodeAddress { name: "node".into(), address: ([127, 0, 0, 1], port).into() };
+        let nodes = (0..self.nodes.len() as u16).map(name).collect();
+        let timing = Timing { spin_ns: 0, ..Timing::default() };
+        Cluster { carrier: Carrier::Tcp, nodes, copies, seal, timing }
+    }
+
+    /// A client of the nodes.
+    pub fn client(self: &Rc<Self>, cluster: &Cluster) -> Arc<Remote> {
+        let scheduler = &self.cables.scheduler;
+        loop {
+            match Remote::alone(cluster, Box::new(Sky(Rc::clone(self))), 1 << 16) {
+                Ok(store) => break Arc::new(store),
+                // The network may be so bad that a start fails.
+                Err(FarError::Unreachable) => scheduler.wait(scheduler.now() + 1_000_000, None),
+                Err(error) => panic!("{error}"),
+            }
+        }
     }
 
     /// The node is gone, with all it had.
@@ -129,8 +162,8 @@ impl World {
     }
 }
 
-/// What the client connects through.
-struct Sky(Rc<World>);
+/// What a client connects through.
+pub struct Sky(pub Rc<World>);
 
 // SAFETY: all is used by one thread only; the bounds come from traits that are made for threads.
 unsafe impl Send for Sky {}
@@ -142,7 +175,7 @@ impl Network for Sky {
         let place = usize::from(node.address.port());
         let there = self.0.nodes[place].borrow().clone();
         let there = there.ok_or(io::ErrorKind::ConnectionRefused)?;
-        let (ours, theirs) = self.0.cables.connect(place);
+        let (ours, theirs) = self.0.cables.connect(place)?;
         self.0.cables.scheduler.spawn(false, move || there.attend(Box::new(theirs)));
         Ok(Box::new(ours))
     }
@@ -224,19 +257,7 @@ fn run_plan(seed: u64, draw: fn(&Random) -> Plan) -> Result<(), String> {
 /// Connects, and has everybody begin.
 fn start(plan: &Rc<Plan>, world: &Rc<World>, failed: &Outcome) {
     let scheduler = &world.cables.scheduler;
-    let nodes = (0..plan.nodes as u16)
-        .map(|port| NodeAddress { name: "node".into(), address: ([127, 0, 0, 1], port).into() });
-    let timing = Timing { spin_ns: 0, ..Timing::default() };
-    let (carrier, copies, seal) = (Carrier::Tcp, plan.copies, plan.seal);
-    let cluster = Cluster { carrier, nodes: nodes.collect(), copies, seal, timing };
-    let store = loop {
-        match Remote::alone(&cluster, Box::new(Sky(Rc::clone(world))), 1 << 16) {
-            Ok(store) => break Arc::new(store),
-            // The network may be so bad that a start fails.
-            Err(FarError::Unreachable) => scheduler.wait(scheduler.now() + 1_000_000, None),
-            Err(error) => panic!("{error}"),
-        }
-    };
+    let store = world.client(&world.cluster(plan.copies, plan.seal));
     let may_end = |error: &FarError, plan: &Plan| {
         // What was on a node that was killed is gone, if no other one had it.
         matches!(error, FarError::Lost(_) | FarError::NodeLost) && plan.may_lose_pages()
@@ -257,13 +278,18 @@ fn start(plan: &Rc<Plan>, world: &Rc<World>, failed: &Outcome) {
             client.run((deeds, 0), &failed, |error| may_end(error, &plan));
         });
     }
-    let (tended, clock) = (Arc::clone(&store), Rc::clone(scheduler));
+    tend(&store, scheduler, &Rc::default());
+    let (plan, world) = (Rc::clone(plan), Rc::clone(world));
+    scheduler.spawn(false, move || disturb(&plan, &world, &store));
+}
+
+/// Has somebody look after a client until all is over.
+pub fn tend(store: &Arc<Remote>, scheduler: &Rc<Scheduler>, over: &Rc<Cell<bool>>) {
+    let (tended, clock, over) = (Arc::clone(store), Rc::clone(scheduler), Rc::clone(over));
     scheduler.spawn(false, move || {
-        loop {
+        while !over.get() {
             tended.tend();
             clock.wait(clock.now() + 1_000_000 + clock.random.below(5_000_000), None);
         }
     });
-    let (plan, world) = (Rc::clone(plan), Rc::clone(world));
-    scheduler.spawn(false, move || disturb(&plan, &world, &store));
 }

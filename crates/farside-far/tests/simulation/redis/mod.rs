@@ -83,7 +83,7 @@ impl Network for Sky {
         let number = usize::from(node.address.port()).checked_sub(1);
         let listens = number.and_then(|number| Some((number, servers.life(number)?)));
         let (number, life) = listens.ok_or(io::ErrorKind::ConnectionRefused)?;
-        let (ours, theirs) = servers.cables.connect(number);
+        let (ours, theirs) = servers.cables.connect(number)?;
         let session = Session::new(servers, (number, life), theirs);
         servers.cables.scheduler.spawn(false, move || session.serve());
         Ok(Box::new(ours))
