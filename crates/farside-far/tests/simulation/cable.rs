@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use farside_wire::transport::{Interest, Stream};
 
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Random, Scheduler};
 
 /// How bad a network is: in a thousand pieces, how many are treated so.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,21 @@ pub struct Weather {
     pub repeated: u64,
     pub cut: u64,
     pub cut_short: u64,
+}
+
+impl Weather {
+    /// As bad as it may be, in some ways or in none.
+    pub fn draw(random: &Random) -> Self {
+        let bad = |most: u64| if random.permille(400) { random.below(most) } else { 0 };
+        Self {
+            damaged: [bad(60), bad(60)],
+            late: bad(60),
+            latest_ns: 40_000_000,
+            repeated: bad(40),
+            cut: bad(20),
+            cut_short: bad(20),
+        }
+    }
 }
 
 /// One direction of a connection.

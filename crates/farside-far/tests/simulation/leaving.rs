@@ -38,20 +38,11 @@ struct Plan {
 impl Plan {
     fn draw(random: &Random) -> Self {
         let nodes = 1 + random.below(3) as usize;
-        let bad = |most: u64| if random.permille(400) { random.below(most) } else { 0 };
-        let weather = Weather {
-            damaged: [bad(40), bad(40)],
-            late: bad(60),
-            latest_ns: 40_000_000,
-            repeated: bad(40),
-            cut: bad(20),
-            cut_short: bad(20),
-        };
         Self {
             nodes,
             copies: 1 + random.below(nodes as u64) as usize,
             seal: random.permille(500),
-            weather,
+            weather: Weather::draw(random),
             lasts_ns: if random.permille(500) { random.below(20_000_000) } else { 0 },
             deeds: 20 + random.below(60),
         }

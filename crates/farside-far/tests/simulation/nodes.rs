@@ -60,15 +60,7 @@ impl Plan {
     fn draw(random: &Random) -> Self {
         let nodes = 1 + random.below(4) as usize;
         let copies = 1 + random.below(nodes.min(3) as u64) as usize;
-        let bad = |most: u64| if random.permille(400) { random.below(most) } else { 0 };
-        let weather = Weather {
-            damaged: [bad(60), bad(60)],
-            late: bad(60),
-            latest_ns: 40_000_000,
-            repeated: bad(40),
-            cut: bad(20),
-            cut_short: bad(20),
-        };
+        let weather = Weather::draw(random);
         Self {
             nodes,
             copies,
