@@ -90,6 +90,8 @@ impl Binding {
     pub fn apply(&mut self, renamed: Renamed) {
         match renamed {
             Renamed::Appeared { first, count, name, offset } => {
+                // Also what is not on the tape belongs to an allocation now.
+                self.vacate(first, count);
                 let Some(region) = self.region_of(name) else { return };
                 let count = count.min(region.count.saturating_sub(offset));
                 if count > 0 {
@@ -97,11 +99,14 @@ impl Binding {
                     self.here.put(region.first + offset, count, first);
                 }
             }
-            Renamed::Vanished { first, count } => {
-                for (tape, count) in self.tape.cut(first, first + count) {
-                    self.here.cut(tape, tape + count);
-                }
-            }
+            Renamed::Vanished { first, count } => self.vacate(first, count),
+        }
+    }
+
+    /// Pages of the far region are none of the tape.
+    fn vacate(&mut self, first: u64, count: u64) {
+        for (tape, count) in self.tape.cut(first, first + count) {
+            self.here.cut(tape, tape + count);
         }
     }
 
@@ -149,6 +154,16 @@ mod tests {
         assert_eq!((binding.here(5000), binding.here(5039)), (Some(0), Some(39)));
         binding.apply(appeared(10, 9, 0, 0));
         assert_eq!([9, 10, 18, 19].map(|page| binding.on_tape(page)), [5009, 0, 8, 5019].map(Some));
+        // The region was shorter when it was recorded: its other pages belong to no allocation no more.
+        binding.apply(appeared(20, 10, 0, 4));
+        assert_eq!(
+            [19, 20, 24, 25].map(|page| binding.on_tape(page)),
+            [Some(5019), Some(4), Some(8), None]
+        );
+        assert_eq!(
+            (binding.here(5019), binding.here(5025), binding.here(5030)),
+            (Some(19), None, Some(30))
+        );
     }
 
     #[test]
