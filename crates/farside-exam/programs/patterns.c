@@ -1,4 +1,5 @@
-// Known patterns of page accesses in one large allocation: `patterns PATTERN [EXIT_CODE]`. Prints a checksum.
+// Known patterns of page accesses in one large allocation: `patterns PATTERN [EXIT_CODE]`, or `told` and PATTERN in
+// the environment. Prints a checksum.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, PAGES = 6000 };
+enum { PAGE = 4096, PAGES = 6000, WIDE = 2 * PAGES };
 
 static volatile unsigned char *data;
 
@@ -47,6 +48,13 @@ static void strangers(void)
         touch(page);
     for (long i = 0; i < PAGES; i++)
         touch(i * 7 % PAGES);
+}
+
+// As passes, but of twice as much.
+static void wide(void)
+{
+    for (long i = 0; i < 4 * WIDE; i++)
+        touch(i % WIDE);
 }
 
 // One page of each eight, and now and then the next one too, as a matrix is read row by row that lies column by column.
@@ -142,15 +150,19 @@ static void child(void)
 int main(int count, char **arguments)
 {
     struct { const char *name; void (*run)(void); } patterns[] = {
-        { "scan", scan }, { "passes", passes }, { "strangers", strangers }, { "columns", columns }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
+        { "scan", scan }, { "passes", passes }, { "strangers", strangers }, { "wide", wide }, { "columns", columns }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
     };
-    data = malloc((size_t)PAGES * PAGE + PAGE);
+    // What a program reads decides what it does, too.
+    const char *told = getenv("PATTERN"), *pattern = count >= 2 ? arguments[1] : "";
+    if (told && !strcmp(pattern, "told"))
+        pattern = told;
+    data = malloc((size_t)(strcmp(pattern, "wide") ? PAGES : WIDE) * PAGE + PAGE);
     data = (void *)(((uintptr_t)data + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-        if (count >= 2 && !strcmp(arguments[1], patterns[i].name))
+        if (!strcmp(pattern, patterns[i].name))
             patterns[i].run();
     uint64_t sum = 0;
-    if (strcmp(arguments[1], "few"))
+    if (strcmp(pattern, "few"))
         for (size_t i = 0; i < (size_t)PAGES * PAGE; i++)
             sum = sum * 31 + data[i];
     printf("%016lx\n", (unsigned long)sum);

@@ -192,8 +192,10 @@ counters! {
     pinned_pages,
     /// Faults that told a tape's follower where the program is.
     tape_met,
-    /// Faults on pages of a tape that it did not expect then.
+    /// Faults that the tape did not expect then: on its pages, and on other ones that were far.
     tape_missed,
+    /// Far pages that the tape does not know, and that were waited for, or foreseen without it.
+    tape_unknown,
     /// Nanoseconds that the program waited in faults, but for those on pages that are new.
     waiting_ns,
     /// Faults on pages that were unmapped to see in which order pages are used.

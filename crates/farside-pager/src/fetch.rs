@@ -33,7 +33,7 @@ impl Pager {
         let started = self.space.now_ns();
         Counters::add(&self.counters.demand_faults, 1);
         w.answer = Some(Answer::Demand);
-        if self.follows_tape() {
+        if w.on_tape {
             let outcome = self.fetch_and_follow(w, page);
             self.counters.record_fault_ns(self.space.now_ns() - started);
             return outcome;

@@ -33,6 +33,7 @@ impl Pager {
         };
         let mut plan = PrefetchPlan::new();
         self.lock_prefetcher().fault_seeing(PageId(page), kind, &is_far, &mut plan);
+        self.note_strangers(&plan);
         plan
     }
 

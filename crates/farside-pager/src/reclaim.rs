@@ -138,7 +138,7 @@ impl Pager {
         }
         let pays = |run| run >= WATCHED_RUN || self.uses.watch_next(self.store.wait_ns());
         self.watch_pages(&mut w.scratch, pays);
-        self.evict(&mut w.scratch)
+        self.evict(w)
     }
 
     /// Evicts the mapped pages of a stretch no longer than a batch, whatever the policy thinks of them.
@@ -160,14 +160,14 @@ impl Pager {
                 }
             }
         }
-        self.evict(&mut w.scratch).map(drop)
+        self.evict(w).map(drop)
     }
 
     /// Evicts those of `pages`, no more than a batch, that are here, whatever the policy thinks of them.
     pub(crate) fn evict_pages(&self, w: &mut Worker, pages: &[u64]) -> Result<(), FarError> {
         let _alone = self.lock(&self.reclaiming);
         self.claim_victims(pages, &mut *self.lock_policy(), &mut w.scratch.victims);
-        self.evict(&mut w.scratch).map(drop)
+        self.evict(w).map(drop)
     }
 
     /// Evicts pages that no plan of a tape has, no more than a batch.
@@ -175,7 +175,7 @@ impl Pager {
         let _alone = self.lock(&self.reclaiming);
         let most = RECLAIM_BATCH as usize;
         self.choose_unplanned(&mut *self.lock_policy(), most, &mut w.scratch.victims);
-        self.evict(&mut w.scratch).map(drop)
+        self.evict(w).map(drop)
     }
 
     /// Takes ownership of those of `pages` that are here.
@@ -317,21 +317,25 @@ impl Pager {
     }
 
     /// Evicts the victims; returns the number of frames gained at once.
-    fn evict(&self, scratch: &mut Scratch) -> Result<u64, FarError> {
-        self.unmap(scratch);
+    ///
+    /// Who waits for a page that no tape foresaw needs its frames at once, and does not leave them to the node.
+    fn evict(&self, w: &mut Worker) -> Result<u64, FarError> {
+        let scratch = &mut w.scratch;
+        let mover = if w.on_tape { self.mover() } else { None };
+        self.unmap(scratch, mover.is_some());
         let mut gained = self.drop_clean(scratch);
         let unmapped = std::mem::take(&mut scratch.unmapped);
-        let Some(mover) = self.mover() else { return Ok(gained + self.settle_all(&unmapped)?) };
+        let Some(mover) = mover else { return Ok(gained + self.settle_all(&unmapped)?) };
         for staged in unmapped {
             gained += self.order_out(mover, staged)?;
         }
         Ok(gained)
     }
 
-    /// Takes the victims out of the program's reach, but for those that only have to be dropped.
-    fn unmap(&self, scratch: &mut Scratch) {
+    /// Takes the victims out of the program's reach, but for those that only have to be dropped; whether the node stores
+    /// them `aside`.
+    fn unmap(&self, scratch: &mut Scratch, aside: bool) {
         scratch.victims.sort_unstable_by_key(|owned| owned.page);
-        let aside = self.mover().is_some();
         let mut at = 0;
         while at < scratch.victims.len() {
             let rest = &scratch.victims[at..];

@@ -85,6 +85,8 @@ pub fn counter(stats: &serde_json::Value, name: &str) -> u64 {
 struct Followed {
     /// Pages on the tape to fetch.
     planned: u64,
+    /// How much of the tape the program has passed, in percent.
+    passed: f64,
     /// Pages fetched.
     fetched: u64,
     /// Faults that were where the tape says.
@@ -112,7 +114,8 @@ fn follow(recorded: &str, pattern: &str, policy: PlanPolicy, arguments: &[&str])
     let fetched = counter(&stats, "fetched_bytes") / 4096;
     let (met, moved) = (counter(&stats, "tape_met"), counter(&stats, "moved_pages"));
     let demanded = counter(&stats, "demand_faults");
-    Followed { planned, fetched, met, moved, demanded }
+    let passed = stats["tape"]["percent_passed"].as_f64().expect("a number");
+    Followed { planned, passed, fetched, met, moved, demanded }
 }
 
 #[test]
@@ -134,6 +137,19 @@ fn pages_of_which_the_tape_knows_nothing_do_not_keep_others_away() {
     for policy in [PlanPolicy::Lru, PlanPolicy::Min] {
         let Followed { planned, demanded, .. } = follow("scan", "strangers", policy, &[]);
         assert!(demanded < planned / 20, "{policy:?}: {demanded} demand faults, {planned} planned");
+    }
+}
+
+#[test]
+fn what_the_tape_does_not_know_is_fetched_ahead_as_without_it() {
+    for policy in [PlanPolicy::Lru, PlanPolicy::Min] {
+        let Followed { planned, passed, demanded, .. } = follow("passes", "wide", policy, &[]);
+        assert!(
+            demanded < planned / 8,
+            "{policy:?}: {demanded} demand faults, {planned} planned, 18,000 beside"
+        );
+        // And the tape goes on where the program comes back to it.
+        assert!(passed > 75.0, "{policy:?}: {passed} % of the tape passed");
     }
 }
 

@@ -184,7 +184,7 @@ impl Pager {
             }
             _ => {
                 self.finish_moved()?;
-                if !fault.protected && self.contains(fault.addr) && self.meet(fault) {
+                if !fault.protected && self.contains(fault.addr) && self.meet(w, fault) {
                     self.catch_up_before(w, self.page_of(fault.addr))?;
                 }
                 let is_use = !fault.protected && self.contains(fault.addr);

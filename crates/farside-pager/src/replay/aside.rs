@@ -64,9 +64,11 @@ impl Pager {
         }
     }
 
-    /// What moves the pages while the program runs, if that is how its tape is followed.
+    /// What moves the pages while the program runs, if that is how its tape is followed. A program that has left its
+    /// tape moves them itself: what is foreseen without a tape is too little to be worth the node's while.
     pub(crate) fn mover(&self) -> Option<&dyn Mover> {
-        self.replay().filter(|replay| replay.aside).and_then(|_| self.store.mover())
+        let aside = self.replay().is_some_and(|replay| replay.aside);
+        if aside && self.follows_tape() { self.store.mover() } else { None }
     }
 
     /// Deals with what has arrived and left, gives up what is behind the program, and orders what is ahead of it.

@@ -7,7 +7,7 @@ mod aside;
 mod binding;
 mod orders;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,9 +18,10 @@ use farside_wire::tape_image::{Action, Image};
 
 use crate::counters::Counters;
 use crate::names::{Names, Renamed};
-use crate::pager::Pager;
+use crate::pager::{Pager, Worker};
 use crate::record::Fault;
 use crate::threads::Threads;
+use crate::word::State;
 pub(crate) use aside::Aside;
 use binding::Binding;
 
@@ -44,6 +45,9 @@ struct Followed {
     threads: Threads<()>,
     /// By number of the thread.
     tracks: HashMap<usize, Track>,
+    /// Pages of the far region that the tape does not know and nobody waited for, in the order in which they were sent
+    /// for.
+    strangers: VecDeque<u64>,
 }
 
 impl Followed {
@@ -136,6 +140,7 @@ impl Replay {
             binding: Binding::new(image.regions()),
             threads: Threads::default(),
             tracks: numbers.into_iter().enumerate().map(track).collect(),
+            strangers: VecDeque::new(),
         };
         let aside = processors > 1;
         Self { image, site, threads, aside, off: AtomicBool::new(false), state: Mutex::new(state) }
@@ -179,22 +184,42 @@ impl Pager {
         })
     }
 
-    /// A thread faulted: its follower learns where it is. Whether it may have orders to give.
-    pub(crate) fn meet(&self, fault: Fault) -> bool {
+    /// A thread faulted: its follower learns where it is, and the worker whether the tape says what comes after. Whether
+    /// the follower may have orders to give.
+    pub(crate) fn meet(&self, w: &mut Worker, fault: Fault) -> bool {
+        w.on_tape = false;
         let Some(replay) = self.replay() else { return false };
+        let page = self.page_of(fault.addr);
         let state = &mut *self.lock(&replay.state);
-        let Some(page) = state.binding.on_tape(self.page_of(fault.addr)) else { return false };
         let number = state.threads.number(fault.thread, replay.threads, || ());
-        let Some(track) = state.tracks.get_mut(&number) else { return false };
+        let track = state.tracks.get_mut(&number);
+        let Some((track, on_tape)) = track.zip(state.binding.on_tape(page)) else {
+            if self.is_awaited(page) {
+                Counters::add(&self.counters.tape_missed, 1);
+                Counters::add(&self.counters.tape_unknown, 1);
+                if let Some(track) = state.tracks.get_mut(&number) {
+                    track.follower.fault_elsewhere();
+                    self.count_tally(track.follower.take_tally());
+                }
+            }
+            return false;
+        };
         let mut steps = Steps { image: &replay.image, place: track.place, at: &mut track.at };
-        let met = track.follower.fault(PageId(page), &mut steps);
+        let met = track.follower.fault(PageId(on_tape), &mut steps);
         self.count_tally(track.follower.take_tally());
         let counter = match met {
             Met::Here => &self.counters.tape_met,
             Met::Early | Met::Unknown => &self.counters.tape_missed,
         };
         Counters::add(counter, 1);
-        replay.aside || track.follower.is_due()
+        w.on_tape = !track.follower.is_lost();
+        w.on_tape && (replay.aside || track.follower.is_due())
+    }
+
+    /// Whether who faults on a page has to wait for its content.
+    fn is_awaited(&self, page: u64) -> bool {
+        let word = self.table.load(page);
+        word.state() == State::Far || word.state() == State::Busy && word.in_flight()
     }
 
     /// In a forked child, which is on no tape.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use farside_far::FarError;
 use farside_policy::batches::BATCH;
+use farside_policy::prefetch::PrefetchPlan;
 use farside_policy::replacement::{Arrival, ReplacementPolicy};
 use farside_trace::PageId;
 
-use super::{Replay, Steps};
+use super::{Followed, Replay, Steps};
 use crate::counters::Counters;
 use crate::flight::Flight;
 use crate::pager::{Outcome, Pager, Worker};
@@ -155,7 +156,7 @@ impl Pager {
     }
 
     /// The pages to evict, at most `most`, when there is no room: those that the plan has no room for come
-    /// first.
+    /// first, then those that were foreseen without it.
     pub(crate) fn planned_victims(&self, most: usize) -> Vec<u64> {
         let mut victims = Vec::new();
         let Some(replay) = self.replay() else { return victims };
@@ -165,7 +166,25 @@ impl Pager {
         {
             victims.extend(state.binding.here(page.0));
         }
+        let strangers = (most - victims.len()).min(state.strangers.len());
+        victims.extend(state.strangers.drain(..strangers));
         victims
+    }
+
+    /// Takes note of pages that will be sent for although the tape, if there is one, does not know them.
+    pub(crate) fn note_strangers(&self, plan: &PrefetchPlan) {
+        let Some(replay) = self.replay() else { return };
+        let Followed { binding, strangers, .. } = &mut *self.lock(&replay.state);
+        let pages = plan.runs().flat_map(|run| run.first.0..run.end().min(self.table.pages()));
+        let unknown = |page: &u64| {
+            self.table.load(*page).state() == State::Far && binding.on_tape(*page).is_none()
+        };
+        let before = strangers.len();
+        strangers.extend(pages.filter(unknown));
+        Counters::add(&self.counters.tape_unknown, (strangers.len() - before) as u64);
+        // More cannot be here.
+        let most = self.budget.limit() as usize;
+        strangers.drain(..strangers.len().saturating_sub(most));
     }
 
     /// Pages ahead of the program that are to come, as many as there is room for.

@@ -26,7 +26,8 @@ pub struct FollowOptions {
     pub search: usize,
 }
 
-/// Faults in a row, but for a few, that are not on the tape, until it is taken to be wrong.
+/// Faults in a row, but for a few, that are not on the tape, until it is taken to be wrong; or faults on pages that it
+/// does not know, without any on the tape: most programs use some of these now and then.
 const PATIENCE: u32 = 64;
 
 /// So many times more steps are searched for a thread that has left the tape.
@@ -115,6 +116,8 @@ pub struct Follower {
     since_key: usize,
     /// Faults that the tape did not expect, less those that it did.
     strange: u32,
+    /// Faults on pages that the tape does not know, since the thread was seen on it.
+    elsewhere: u32,
     lost: bool,
     tally: Tally,
 }
@@ -136,6 +139,7 @@ impl Follower {
             sighted: (0, 0),
             since_key: 0,
             strange: 0,
+            elsewhere: 0,
             lost: false,
             tally: Tally::default(),
         }
@@ -204,7 +208,9 @@ impl Follower {
             return true;
         }
         let (last, times) = self.sighted;
-        let again = number > last && number - last <= self.nearby();
+        // What is foreseen without the tape may be long stretches, and only one page in each tells of its use.
+        let within = if self.lost { self.options.search as u64 } else { self.nearby() };
+        let again = number > last && number - last <= within;
         self.sighted = (number, if again { times + 1 } else { 1 });
         self.sighted.1 >= if self.lost { REGAINED } else { CONFIRMED }
     }
@@ -218,24 +224,54 @@ impl Follower {
         (2 * (self.options.lookahead + self.options.batch)) as u64
     }
 
+    /// The thread waited for a page of which the tape knows nothing.
+    pub fn fault_elsewhere(&mut self) {
+        self.elsewhere = (self.elsewhere + 1).min(PATIENCE);
+        if self.elsewhere == PATIENCE {
+            self.lose();
+        }
+    }
+
     fn judge(&mut self, met: Met) {
         match met {
             Met::Here => {
                 self.strange = self.strange.saturating_sub(2);
-                self.lost = false;
+                self.elsewhere = 0;
+                if self.lost {
+                    self.regain();
+                }
             }
             Met::Early => {}
             Met::Unknown => {
                 self.strange = (self.strange + 1).min(PATIENCE);
-                if self.strange == PATIENCE && !self.lost {
-                    self.lost = true;
-                    self.tally.lost += 1;
-                    self.behind.clear();
-                    self.strays.clear();
-                    self.owed.clear();
+                if self.strange == PATIENCE {
+                    self.lose();
                 }
             }
         }
+    }
+
+    /// The thread is taken to have left the tape: what has been ordered need not be here when it comes back.
+    fn lose(&mut self) {
+        if self.lost {
+            return;
+        }
+        self.take_back(self.place);
+        self.lost = true;
+        self.tally.lost += 1;
+        self.behind.clear();
+        self.strays.clear();
+        self.owed.clear();
+    }
+
+    /// The thread is back on the tape: what the plan has here is to come again, as far as it has left.
+    fn regain(&mut self) {
+        self.lost = false;
+        self.elsewhere = 0;
+        // Most programs use neighbours together.
+        let mut planned: Vec<_> = self.planned.iter().copied().collect();
+        planned.sort_unstable();
+        planned.into_iter().for_each(|page| self.owed.push(page));
     }
 
     /// The thread is at step `number`: it has done all before, and that one. If it `owes`, what it has passed before it
@@ -304,13 +340,13 @@ impl Follower {
     }
 
     /// Whether the page is to be here: the plan has it at the thread's place, or it has been ordered for a place
-    /// ahead.
+    /// ahead. None is for a thread that has left the tape.
     pub fn expects(&self, page: PageId) -> bool {
         let ordered = |(first, _): &(u64, u64)| {
             let at = (first - self.place) as usize;
             at < self.ordered && self.window[at].step.kind != StepKind::Evict
         };
-        self.planned.contains(&page) || self.known.get(&page).is_some_and(ordered)
+        !self.lost && (self.planned.contains(&page) || self.known.get(&page).is_some_and(ordered))
     }
 
     /// Whether the page, which is here, is to stay: it is [expected](Self::expects), or used for the first time soon.
@@ -318,12 +354,12 @@ impl Follower {
         let touched = |(first, _): &(u64, u64)| {
             self.window[(first - self.place) as usize].step.kind == StepKind::Touch
         };
-        self.expects(page) || self.known.get(&page).is_some_and(touched)
+        self.expects(page) || !self.lost && self.known.get(&page).is_some_and(touched)
     }
 
     /// How many pages the plan has resident at the thread's place, and on the way to what has been ordered.
     pub fn planned(&self) -> usize {
-        self.planned.len() + self.ahead
+        if self.lost { 0 } else { self.planned.len() + self.ahead }
     }
 
     /// A page that is here although the plan has no room for it.
@@ -372,8 +408,9 @@ impl Follower {
         let at = number.saturating_sub(self.place) as usize;
         while self.ordered > at {
             self.ordered -= 1;
-            let gives_up = self.window[self.ordered].step.kind == StepKind::Evict;
-            self.ahead -= usize::from(!gives_up);
+            let entry = &mut self.window[self.ordered];
+            entry.key = false;
+            self.ahead -= usize::from(entry.step.kind != StepKind::Evict);
         }
     }
 

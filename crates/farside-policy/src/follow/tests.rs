@@ -202,9 +202,48 @@ fn a_lost_thread_is_looked_for_far_down_the_tape() {
     for page in 5000..5000 + u64::from(PATIENCE) {
         follower.fault(PageId(page), &mut tape);
     }
-    for page in 400..400 + u64::from(REGAINED) {
+    // It faults now and then only, because its pages are fetched ahead without the tape.
+    for sighting in 0..u64::from(REGAINED) {
+        assert!(follower.is_lost());
+        follower.fault(PageId(400 + 60 * sighting), &mut tape);
+    }
+    let last = 400 + 60 * (u64::from(REGAINED) - 1);
+    assert_eq!((follower.is_lost(), follower.place()), (false, last + 1));
+}
+
+#[test]
+fn a_thread_that_is_elsewhere_for_long_has_left_the_tape() {
+    let mut tape = tape().into_iter();
+    let mut follower = Follower::new(OPTIONS);
+    for page in 0..20 {
+        follower.fault(PageId(page), &mut tape);
+        // Now and then the thread uses what is not on the tape.
+        (1..PATIENCE).for_each(|_| follower.fault_elsewhere());
+    }
+    assert!(!follower.is_lost() && follower.expects(page(12)) && follower.planned() == 10);
+    follower.fault_elsewhere();
+    assert_eq!(follower.take_tally(), Tally { steps: 30, lost: 1, ..Tally::default() });
+    // Others may have all the memory, and nothing comes.
+    assert!(!follower.expects(page(12)) && !follower.needs(page(12)) && follower.planned() == 0);
+    assert_eq!((evictions(&mut follower), fetches(&mut follower, &mut tape)), (vec![], vec![]));
+}
+
+#[test]
+fn what_the_plan_has_here_comes_again_when_a_thread_is_back() {
+    let mut tape = tape().into_iter();
+    let mut follower = Follower::new(OPTIONS);
+    for page in 0..20 {
+        follower.fault(PageId(page), &mut tape);
+    }
+    evictions(&mut follower);
+    assert_eq!(fetches(&mut follower, &mut tape).len(), 5);
+    (0..PATIENCE).for_each(|_| follower.fault_elsewhere());
+    for page in 0..u64::from(REGAINED) {
         assert!(follower.is_lost());
         follower.fault(PageId(page), &mut tape);
     }
-    assert_eq!((follower.is_lost(), follower.place()), (false, 400 + u64::from(REGAINED)));
+    assert!(!follower.is_lost() && follower.is_due());
+    // Pages 18 and 19 are to stay until 8 and 9 are used; 0 to 7 have just been; the next ones had not been ordered.
+    let pages = fetches(&mut follower, &mut tape).into_iter().map(|(page, _)| page);
+    assert!(pages.eq([0, 1, 2, 3, 4, 5, 6, 7, 18, 19, 8, 9, 10, 11, 12]));
 }
