@@ -22,7 +22,7 @@ use crate::Failure;
 use crate::options::{Options, Size};
 use crate::plan::{How, Surveyed, Wanted, plan_tapes, survey};
 use crate::record::{Recorded, Writer, largest, local_pages, metadata, set_up};
-use crate::tapes::{Entry, KeptTape, Store, TraceDraft};
+use crate::tapes::{Departures, Entry, KeptTape, Store, TraceDraft};
 
 /// Runs `command` on its tape, or records it for the next time.
 pub fn run(options: &Options, command: &[OsString]) -> Result<ExitCode, Failure> {
@@ -43,12 +43,16 @@ pub fn run(options: &Options, command: &[OsString]) -> Result<ExitCode, Failure>
     };
     let Some(entry) = entry else { return run_with(options, command, Along::Alone) };
     match auto.find(&entry, limit.planned()) {
-        Found::Tape(tape) => {
-            // That it is used now only matters to what is removed first.
-            let _ = entry.mark_used();
-            run_with(options, command, Along::Tape(tape))
+        Found::Tape(tape) => auto.follow(&entry, tape),
+        Found::Nothing => {
+            let why = "there is no tape for this program and these arguments yet";
+            auto.record(&entry, &limit, why)
         }
-        Found::Nothing => auto.record(&entry, &limit),
+        Found::Outdated => {
+            // Also a recording that comes to nothing is one.
+            let _ = Departures::of(&entry).after_recording().keep(&entry);
+            auto.record(&entry, &limit, "this program has left its tape")
+        }
         Found::Unusable => run_with(options, command, Along::Alone),
     }
 }
@@ -58,6 +62,8 @@ enum Found {
     Tape(Tape),
     /// It is to be recorded.
     Nothing,
+    /// It is to be recorded again, since it does something else than its tape says.
+    Outdated,
     /// There is something, but no tape can be made of it; why has been said.
     Unusable,
 }
@@ -99,6 +105,9 @@ impl Auto<'_> {
     fn find(&self, entry: &Entry, limit: Limit) -> Found {
         // Which share of the program's memory that is shows when it has run.
         let Limit::Bytes(bytes) = limit else { return Found::Nothing };
+        if Departures::of(entry).is_due() {
+            return Found::Outdated;
+        }
         if let Some(tape) = self.kept_tape(entry, bytes) {
             return Found::Tape(tape);
         }
@@ -167,18 +176,34 @@ impl Auto<'_> {
         Ok(tape)
     }
 
-    /// Has this run recorded, and plans what the next one follows.
-    fn record(&self, entry: &Entry, limit: &ChosenLimit) -> Result<ExitCode, Failure> {
+    /// Has the program follow its tape, and takes note of whether it did.
+    fn follow(&self, entry: &Entry, tape: Tape) -> Result<ExitCode, Failure> {
+        // That it is used now only matters to what is removed first.
+        let _ = entry.mark_used();
+        let note = |report: &Report| {
+            let (Ending::Exited(0), Some(following)) = (&report.ending, &report.tape) else {
+                return;
+            };
+            let kept = Departures::of(entry).after_run(following.is_outdated()).keep(entry);
+            if let Err(error) = kept {
+                self.say(&format!("cannot note whether the program was on its tape: {error}"));
+            }
+        };
+        run_with(self.options, self.command, Along::Tape(tape, Box::new(note)))
+    }
+
+    /// Has this run recorded, and plans what the next one follows; says `why`.
+    fn record(&self, entry: &Entry, limit: &ChosenLimit, why: &str) -> Result<ExitCode, Failure> {
         let how = Recording { microset: microset(local_pages(limit.for_process())), exact: false };
         let draft = entry.trace_draft();
         let writer = match Writer::new(draft.path(), metadata(how, self.path, self.command)) {
             Ok(writer) => writer,
             Err(error) => {
-                self.say(&format!("there is no tape yet, and this run is not recorded: {error}"));
+                self.say(&format!("{why}, and this run is not recorded: {error}"));
                 return run_with(self.options, self.command, Along::Alone);
             }
         };
-        self.say("there is no tape for this program and these arguments yet: recording this run");
+        self.say(&format!("{why}: recording this run"));
         let mut options = self.options.clone();
         set_up(&mut options, how);
         let inherited = Inherited::current().map_err(|error| Failure::own(error.to_string()))?;

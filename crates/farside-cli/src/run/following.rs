@@ -44,6 +44,10 @@ pub struct Following {
     pub times_left: u64,
     /// Faults that the tape did not expect.
     pub faults_not_on_tape: u64,
+    /// Faults that were where the tape says.
+    pub faults_on_tape: u64,
+    /// Far pages that the tape does not know, and that were waited for, or foreseen without it.
+    pub pages_elsewhere: u64,
 }
 
 impl Following {
@@ -65,7 +69,19 @@ impl Following {
             prefetched_unused: figures.get("prefetched_unused"),
             times_left: figures.get("tape_lost"),
             faults_not_on_tape: figures.get("tape_missed"),
+            faults_on_tape: figures.get("tape_met"),
+            pages_elsewhere: figures.get("tape_unknown"),
         }
+    }
+
+    /// Whether the program does something else than its tape says, and not only here and there, as where threads meet:
+    /// it has left it, and then done little of the rest, or mostly waited for what was not on it, or used as many other
+    /// pages as one for each eight steps.
+    pub fn is_outdated(&self) -> bool {
+        self.times_left > 0
+            && (self.percent_passed < 75.0
+                || self.faults_not_on_tape > 2 * self.faults_on_tape
+                || 8 * self.pages_elsewhere > self.steps_passed)
     }
 
     /// Lines for the summary.

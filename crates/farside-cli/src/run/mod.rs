@@ -68,7 +68,8 @@ pub fn run(options: &Options, command: &[OsString]) -> Result<ExitCode, Failure>
         return auto::run(options, command);
     }
     let tape = options.tape.as_deref().map(Tape::open).transpose()?;
-    run_with(options, command, tape.map_or(Along::Alone, Along::Tape))
+    let along = tape.map_or(Along::Alone, |tape| Along::Tape(tape, Box::new(|_| ())));
+    run_with(options, command, along)
 }
 
 /// As [`run`], and `writer` writes down what the program does; `after` gets what came of it when the program has
@@ -100,17 +101,22 @@ enum Along<'a> {
     Writer(Writer, After<'a>),
     /// Its faults are watched, and told of at the end.
     Watcher(Watcher, AfterWatching<'a>),
-    Tape(Tape),
+    /// It is followed, and what came of that told of at the end.
+    Tape(Tape, AfterFollowing<'a>),
 }
 
 /// Who is told of what was gathered.
 enum Told<'a> {
+    Followed(AfterFollowing<'a>),
     Recorded(After<'a>),
     Watched(AfterWatching<'a>),
 }
 
 /// What is done with what was seen of faults.
 type AfterWatching<'a> = Box<dyn FnOnce(Watched, &Report) + 'a>;
+
+/// What is done with the report of a run on a tape.
+type AfterFollowing<'a> = Box<dyn FnOnce(&Report) + 'a>;
 
 /// What is done with a recording.
 type After<'a> = Box<dyn FnOnce(Recorded, &Report) + 'a>;
@@ -164,7 +170,7 @@ fn run_with(
         writable(stats)?;
     }
     let planned = || match &along {
-        Along::Tape(tape) => Some(tape.local()),
+        Along::Tape(tape, _) => Some(tape.local()),
         _ => None,
     };
     let mut subject = Subject {
@@ -182,7 +188,7 @@ fn run_with(
         Along::Watcher(watcher, after) => {
             (Some(Companion::Watcher(watcher)), Some(Told::Watched(after)))
         }
-        Along::Tape(tape) => {
+        Along::Tape(tape, after) => {
             let limit = subject.limit.for_process();
             tape.check(limit)?;
             if !options.force {
@@ -190,7 +196,7 @@ fn run_with(
             }
             let (image, followed) = tape.image(limit, options.pace)?;
             subject.tape = Some(followed);
-            (Some(Companion::Tape(image)), None)
+            (Some(Companion::Tape(image)), Some(Told::Followed(after)))
         }
     };
     let program = ToStart { path: &path, name, arguments };
@@ -203,6 +209,7 @@ fn run_with(
         (Some(Gathered::Watched(watched)), Some(Told::Watched(after))) => {
             after(*watched, &report);
         }
+        (_, Some(Told::Followed(after))) => after(&report),
         _ => {}
     }
     let parts = supervisor.plan_parts(report.counter("footprint_peak_bytes"));

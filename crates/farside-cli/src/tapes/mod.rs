@@ -1,6 +1,7 @@
 //! `farside tapes`: what is kept for later runs, and what a tape holds.
 
 mod build_id;
+mod departures;
 mod list;
 mod picture;
 mod prune;
@@ -12,6 +13,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 pub use build_id::build_id;
+pub(crate) use departures::Departures;
 pub use store::{About, Entry, KeptTape, Part, Store, TraceDraft};
 
 use crate::Failure;

@@ -349,7 +349,7 @@ fn key(build_id: &str, name: &OsStr, arguments: &[OsString], part: Option<Part>)
 }
 
 /// A hidden name that nobody else uses.
-fn unique(stem: &str, ending: &str) -> String {
+pub(super) fn unique(stem: &str, ending: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();

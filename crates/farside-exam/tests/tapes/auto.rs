@@ -50,6 +50,18 @@ impl User {
         Ran { output, stats: serde_json::from_str(&text).expect("JSON") }
     }
 
+    /// The same of a program that is told of its pattern by something else than its arguments.
+    fn run_told(&self, pattern: &str) -> Ran {
+        let stats = self.at("stats.json");
+        let path = program().to_str().expect("a readable path");
+        let options = ["--local", "8M", "--stats", stats.to_str().expect("a readable path")];
+        let mut command = self.command(&options, &[path, "told", "0"]);
+        let output = command.env("PATTERN", pattern).output().expect("it starts");
+        let text = fs::read_to_string(&stats).expect("statistics");
+        let stats = serde_json::from_str(&text).expect("JSON");
+        Ran { output, stats }.like_plain(pattern)
+    }
+
     /// What is kept, by the ending of the file's name.
     fn kept(&self, ending: &str) -> Vec<PathBuf> {
         let folders = fs::read_dir(self.at("state/farside/tapes")).into_iter().flatten();
@@ -139,6 +151,44 @@ fn one_recording_serves_every_limit() {
     assert!(!user.run("8M", "scan").like_plain("scan").recorded());
     // With other arguments it is another program.
     assert!(user.run("8M", "shuffle").like_plain("shuffle").recorded());
+}
+
+#[test]
+fn a_program_that_leaves_its_tape_is_recorded_again() {
+    let user = User::new();
+    assert!(user.run_told("scan").recorded());
+    let left = user.run_told("passes");
+    assert!(!left.recorded() && left.stats["tape"]["times_left"] != 0, "{}", left.said());
+    let again = user.run_told("passes");
+    assert!(again.recorded() && again.said().contains("has left its tape"), "{}", again.said());
+    assert_eq!((user.kept("/trace.fpt").len(), user.kept(".tape").len()), (1, 1));
+    let after = user.run_told("passes");
+    assert!(!after.recorded() && after.stats["tape"]["times_left"] == 0, "{}", after.said());
+}
+
+#[test]
+fn a_larger_input_is_recorded_anew() {
+    let user = User::new();
+    assert!(user.run_told("passes").recorded());
+    let larger = user.run_told("wide");
+    assert!(!larger.recorded(), "{}", larger.said());
+    let elsewhere = larger.stats["tape"]["pages_elsewhere"].as_u64().expect("a number");
+    assert!(elsewhere > 6000, "{}", larger.stats["tape"]);
+    assert!(user.run_told("wide").recorded());
+    assert!(!user.run_told("wide").recorded());
+}
+
+#[test]
+fn a_program_that_does_something_else_each_time_is_recorded_ever_more_rarely() {
+    let user = User::new();
+    let patterns = ["scan", "passes", "columns"].into_iter().cycle();
+    let recorded: Vec<_> =
+        patterns.take(12).map(|pattern| user.run_told(pattern).recorded()).collect();
+    let yes: Vec<_> = (0..12).filter(|run| recorded[*run]).collect();
+    // One run leaves the first tape, two the second; four in a row would have to leave the third.
+    assert_eq!(yes, [0, 2, 5]);
+    fs::write(&user.kept("/departures.json")[0], "{").expect("room");
+    user.run_told("scan");
 }
 
 #[test]
