@@ -267,7 +267,6 @@ impl Follower {
     /// The thread is back on the tape: what the plan has here is to come again, as far as it has left.
     fn regain(&mut self) {
         self.lost = false;
-        self.elsewhere = 0;
         // Most programs use neighbours together.
         let mut planned: Vec<_> = self.planned.iter().copied().collect();
         planned.sort_unstable();

@@ -202,7 +202,20 @@ fn a_lost_thread_is_looked_for_far_down_the_tape() {
     for page in 5000..5000 + u64::from(PATIENCE) {
         follower.fault(PageId(page), &mut tape);
     }
-    // It faults now and then only, because its pages are fetched ahead without the tape.
+    for page in 400..400 + u64::from(REGAINED) {
+        assert!(follower.is_lost());
+        follower.fault(PageId(page), &mut tape);
+    }
+    assert_eq!((follower.is_lost(), follower.place()), (false, 400 + u64::from(REGAINED)));
+}
+
+#[test]
+fn a_lost_thread_is_found_by_the_few_faults_that_fetching_ahead_leaves() {
+    let mut tape = (0..1000).map(|page| step(StepKind::Touch, page));
+    let mut follower = Follower::new(OPTIONS);
+    for page in 5000..5000 + u64::from(PATIENCE) {
+        follower.fault(PageId(page), &mut tape);
+    }
     for sighting in 0..u64::from(REGAINED) {
         assert!(follower.is_lost());
         follower.fault(PageId(400 + 60 * sighting), &mut tape);
