@@ -11,14 +11,14 @@ use farside_wire::orders::{self, MOST_PAGES, Work};
 use farside_wire::pool::{Block, Message, UNIT};
 
 use crate::keeper::Keeper;
-use crate::moving::Moving;
+use crate::moving::{Ended, Moving};
 use crate::offloading::{self, Offloading};
 use crate::parts::Settling;
 use crate::slots::{RAW_UNITS, Slots};
 use crate::window::Window;
 use crate::{
-    Compression, FarError, FarStore, FarUrl, Link, Moved, Mover, Offload, OffloadError, Order,
-    PartStore, RemoteCall, Ticket,
+    Compression, FarError, FarStore, FarUrl, Finished, Link, Moved, Mover, Offload, OffloadError,
+    Order, PartStore, RemoteCall, Ticket,
 };
 
 pub(crate) const NODE: &str = "the embedded memory node";
@@ -440,15 +440,25 @@ impl Mover for Embedded {
         self.moving.get().is_some_and(|moving| moving.is_done(order.number))
     }
 
-    fn finish(&self, order: Order) -> Result<Moved, FarError> {
+    fn finish(&self, order: Order) -> Result<Finished, FarError> {
         let moving = self.moving()?;
-        let answer = moving
+        let ended = moving
             .finish(order.number, order.count, || self.lost.load(Ordering::Acquire))
             .ok_or(FarError::NodeLost)?;
-        match i32::from(answer.errno) {
-            libc::ENOSPC => Err(FarError::Full),
+        let Order { first, count, .. } = order;
+        match ended {
+            Ended::Recalled(orders::Order { work: Work::Land { .. }, ready_at, .. }) => {
+                // The request for it is on its way.
+                Ok(Finished::Recalled(Some(Ticket { first, count, ready_at, call: 0 })))
+            }
+            Ended::Recalled(_) => Ok(Finished::Recalled(None)),
+            Ended::Answered(answer) if i32::from(answer.errno) == libc::ENOSPC => {
+                Err(FarError::Full)
+            }
             // The pages that were not moved are moved in another way.
-            _ => Ok(Moved { done: answer.done, unchanged: answer.unchanged }),
+            Ended::Answered(answer) => {
+                Ok(Finished::Moved(Moved { done: answer.done, unchanged: answer.unchanged }))
+            }
         }
     }
 }

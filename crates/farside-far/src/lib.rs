@@ -25,7 +25,9 @@ pub use link::Link;
 pub use offloading::{Offload, OffloadError, Place, RemoteCall};
 pub use open::{BadStore, Opening, open};
 pub use remote::Remote;
-pub use store::{FarError, FarStore, Health, Moved, Mover, Order, Part, PartStore, Ticket};
+pub use store::{
+    FarError, FarStore, Finished, Health, Moved, Mover, Order, Part, PartStore, Ticket,
+};
 pub use url::{
     BadUrl, Compression, FarUrl, FileUrl, NodesUrl, PORT, RedisUrl, Unresolved, nanoseconds,
 };

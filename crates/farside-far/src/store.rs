@@ -256,6 +256,16 @@ pub struct Order {
 
 /// How an order ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Finished {
+    /// The node has carried it out, as far as it could.
+    Moved(Moved),
+    /// The node did not come to it in time, as on a machine whose processors are taken by others, and will not carry it
+    /// out: who gave it does. If it was to land pages it has become this read of them.
+    Recalled(Option<Ticket>),
+}
+
+/// What the node moved.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
     /// Pages moved, from the first on; the others are where they were.
     pub done: u32,
@@ -291,9 +301,9 @@ pub trait Mover {
     /// Whether an order has been carried out.
     fn is_done(&self, order: Order) -> bool;
 
-    /// Waits for the end of an order.
+    /// Waits for the end of an order, or recalls it.
     ///
     /// # Errors
     /// If the node is gone, or full.
-    fn finish(&self, order: Order) -> Result<Moved, FarError>;
+    fn finish(&self, order: Order) -> Result<Finished, FarError>;
 }

@@ -220,6 +220,8 @@ counters! {
     tape_lost,
     /// Pages that the node moved in or out while the program ran.
     moved_pages,
+    /// Pages that the node was to move, but did not come to in time.
+    recalled_pages,
     /// Reads that were sent to another memory node because the first did not answer in time.
     hedged_reads,
     /// Pages that came from a memory node, or to one, other than they were sent.

@@ -1,7 +1,8 @@
 //! Orders of a program to the process that moves its pages, in memory that both share.
 //!
-//! Orders are carried out, and answered, one after the other. Neither side can harm the other through this
-//! memory: what is read from it is checked, and concerns the program's own pages alone.
+//! Orders are carried out, and answered, one after the other. An order that the mover has not begun can be recalled: it
+//! is passed over then. Neither side can harm the other through this memory: what is read from it is checked, and
+//! concerns the program's own pages alone.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -17,10 +18,20 @@ pub const ORDERS: u64 = 4096;
 pub const MOST_PAGES: u32 = 32;
 
 /// First word: the kind of memory and the version of its layout.
-const MAGIC: u64 = u64::from_le_bytes(*b"fsorder\x01");
+const MAGIC: u64 = u64::from_le_bytes(*b"fsorder\x02");
 
-/// Words of an order: what to do, address, offset, when, and the answer.
+/// Words of an order: what to do, address, offset, when, the answer, and whose it is.
 const WORDS: usize = 8;
+
+/// Where the answer stands.
+const ANSWER: usize = 4;
+
+/// Where it stands whose the order is: [`WAITS`], [`BEGUN`] or [`RECALLED`].
+const CLAIM: usize = 5;
+
+const WAITS: u64 = 0;
+const BEGUN: u64 = 1;
+const RECALLED: u64 = 2;
 
 /// Bytes of the memory.
 const BYTES: usize = PAGE + ORDERS as usize * WORDS * 8;
@@ -148,6 +159,10 @@ impl Shared {
         unsafe { &*((self.at + PAGE) as *const AtomicU64).add(place) }
     }
 
+    fn order(&self, number: u64) -> Option<Order> {
+        Order::decode([0, 1, 2, 3].map(|i| self.word(number, i).load(Ordering::Relaxed)))
+    }
+
     fn close(&self) {
         self.header().closed.store(1, Ordering::Release);
         self.header().signal.fetch_add(1, Ordering::Release);
@@ -188,14 +203,20 @@ impl Orderer {
         }
     }
 
-    /// Puts an order and returns its number. No more than [`ORDERS`] may be without an answer that was looked at; one
-    /// thread at a time puts.
+    /// Whether another order can be put: the mover comes past recalled ones, too, before their places are free.
+    pub fn has_room(&self) -> bool {
+        self.shared.header().put.load(Ordering::Relaxed).wrapping_sub(self.past()) < ORDERS
+    }
+
+    /// Puts an order and returns its number. There must be [room](Self::has_room), and no more than [`ORDERS`] may be
+    /// without an answer that was looked at; one thread at a time puts.
     pub fn put(&self, order: Order) -> u64 {
         let header = self.shared.header();
         let number = header.put.load(Ordering::Relaxed);
         for (index, word) in order.encode().into_iter().enumerate() {
             self.shared.word(number, index).store(word, Ordering::Relaxed);
         }
+        self.shared.word(number, CLAIM).store(WAITS, Ordering::Relaxed);
         header.put.store(number + 1, Ordering::Release);
         // The mover says that it sleeps before it looks for the last time.
         fence(Ordering::SeqCst);
@@ -210,9 +231,27 @@ impl Orderer {
 
     /// The answer to an order of `count` pages, if there is one.
     pub fn answer(&self, number: u64, count: u32) -> Option<Answer> {
-        let done = self.shared.header().done.load(Ordering::Acquire);
-        (number < done)
-            .then(|| Answer::unpack(self.shared.word(number, 4).load(Ordering::Relaxed), count))
+        (number < self.past()).then(|| {
+            Answer::unpack(self.shared.word(number, ANSWER).load(Ordering::Relaxed), count)
+        })
+    }
+
+    /// The order that the mover is at, or will come to next: all before it are answered, or were recalled.
+    pub fn past(&self) -> u64 {
+        self.shared.header().done.load(Ordering::Acquire)
+    }
+
+    /// Whether the mover has begun an order that has no answer yet.
+    pub fn is_begun(&self, number: u64) -> bool {
+        self.shared.word(number, CLAIM).load(Ordering::Relaxed) == BEGUN
+    }
+
+    /// Takes back an order that was put, has not been recalled, and whose answer has not been looked at: what was to be
+    /// done, which the mover will not do; `None` if it has begun. There will be no answer.
+    pub fn recall(&self, number: u64) -> Option<Order> {
+        let claim = self.shared.word(number, CLAIM);
+        claim.compare_exchange(WAITS, RECALLED, Ordering::AcqRel, Ordering::Relaxed).ok()?;
+        self.shared.order(number)
     }
 
     /// Says that nothing more will come.
@@ -255,19 +294,22 @@ impl Executor {
         self.shared.close();
     }
 
-    /// Waits for the next order; `None` when nothing more will come, or what came makes no sense.
+    /// Waits for the next order that is not recalled, and begins it; `None` when nothing more will come, or what came
+    /// makes no sense.
     pub fn wait(&self) -> Option<Order> {
         let header = self.shared.header();
-        let next = self.next.load(Ordering::Relaxed);
         loop {
+            let next = self.next.load(Ordering::Relaxed);
             let seen = header.signal.load(Ordering::Acquire);
             if header.closed.load(Ordering::Acquire) != 0 {
                 return None;
             }
             if header.put.load(Ordering::Acquire) > next {
-                return Order::decode(
-                    [0, 1, 2, 3].map(|i| self.shared.word(next, i).load(Ordering::Relaxed)),
-                );
+                if self.begin(next) {
+                    return self.shared.order(next);
+                }
+                self.pass();
+                continue;
             }
             header.sleeps.store(1, Ordering::Relaxed);
             fence(Ordering::SeqCst);
@@ -280,8 +322,20 @@ impl Executor {
 
     /// Answers the order that was waited for last.
     pub fn answer(&self, answer: Answer) {
+        let number = self.next.load(Ordering::Relaxed);
+        self.shared.word(number, ANSWER).store(answer.pack(), Ordering::Relaxed);
+        self.pass();
+    }
+
+    /// Makes an order ours, unless it was recalled.
+    fn begin(&self, number: u64) -> bool {
+        let claim = self.shared.word(number, CLAIM);
+        claim.compare_exchange(WAITS, BEGUN, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Goes on to the next order.
+    fn pass(&self) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.shared.word(number, 4).store(answer.pack(), Ordering::Relaxed);
         self.shared.header().done.store(number + 1, Ordering::Release);
     }
 }
@@ -347,5 +401,92 @@ mod tests {
         assert_eq!(orderer.is_able(), Some(true));
         orderer.close();
         assert_eq!(mover.join().unwrap(), total);
+    }
+
+    #[test]
+    fn an_order_is_carried_out_or_recalled() {
+        let (orderer, file) = Orderer::new().unwrap();
+        let executor = Executor::open(file.as_fd()).unwrap();
+        let order = |address| Order {
+            work: Work::Land { protect: true },
+            address,
+            offset: 7 * PAGE as u64,
+            count: 2,
+            ready_at: 5,
+        };
+        let numbers = [1, 2, 3].map(|address| orderer.put(order(address)));
+        assert_eq!(orderer.recall(numbers[0]), Some(order(1)));
+        assert_eq!(orderer.recall(numbers[0]), None);
+        assert_eq!(executor.wait(), Some(order(2)));
+        assert_eq!((orderer.past(), orderer.is_begun(numbers[1])), (1, true));
+        assert_eq!(orderer.recall(numbers[1]), None);
+        assert_eq!(orderer.recall(numbers[2]), Some(order(3)));
+        executor.answer(Answer { done: 2, ..Answer::default() });
+        assert_eq!(orderer.answer(numbers[1], 2).map(|answer| answer.done), Some(2));
+        let later = orderer.put(order(4));
+        assert_eq!(executor.wait(), Some(order(4)));
+        assert_eq!((orderer.past(), orderer.is_begun(later)), (later, true));
+    }
+
+    #[test]
+    fn places_of_recalled_orders_are_free_when_the_mover_is_past_them() {
+        let (orderer, file) = Orderer::new().unwrap();
+        let executor = Executor::open(file.as_fd()).unwrap();
+        let work = Work::Take { compare: false };
+        let order = |address| Order { work, address, offset: 0, count: 1, ready_at: 0 };
+        for address in 0..ORDERS {
+            assert!(orderer.has_room());
+            let number = orderer.put(order(address));
+            assert_eq!(orderer.recall(number), Some(order(address)));
+        }
+        assert!(!orderer.has_room());
+        let mover = std::thread::spawn(move || executor.wait());
+        while !orderer.has_room() {
+            std::thread::yield_now();
+        }
+        orderer.put(order(ORDERS));
+        assert_eq!(mover.join().unwrap(), Some(order(ORDERS)));
+    }
+
+    #[test]
+    fn each_order_is_carried_out_by_one_side() {
+        let (orderer, file) = Orderer::new().unwrap();
+        let executor = Executor::open(file.as_fd()).unwrap();
+        let mover = std::thread::spawn(move || {
+            let mut carried_out = Vec::new();
+            while let Some(order) = executor.wait() {
+                carried_out.push(order.address);
+                executor.answer(Answer { done: 1, ..Answer::default() });
+            }
+            carried_out
+        });
+        let work = Work::Take { compare: true };
+        let (total, together) = (4 * ORDERS, 8);
+        let mut recalled = Vec::new();
+        for first in (0..total).step_by(together) {
+            let put = |address| {
+                while !orderer.has_room() {
+                    std::thread::yield_now();
+                }
+                orderer.put(Order { work, address, offset: 0, count: 1, ready_at: 0 })
+            };
+            let numbers: Vec<_> = (first..first + together as u64).map(put).collect();
+            // The last ones are the least likely to have been begun.
+            for number in numbers.into_iter().rev() {
+                match orderer.recall(number) {
+                    Some(order) => recalled.push(order.address),
+                    None => {
+                        while orderer.answer(number, 1).is_none() {
+                            std::thread::yield_now();
+                        }
+                    }
+                }
+            }
+        }
+        orderer.close();
+        let mut all = mover.join().unwrap();
+        all.extend(recalled);
+        all.sort_unstable();
+        assert_eq!(all, (0..total).collect::<Vec<_>>());
     }
 }

@@ -214,14 +214,57 @@ fn running(supervisor: u32, runtime: &Path) -> Option<(i32, u64)> {
     let output = top.output().expect("farside starts");
     let runs: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
     let moved = runs.as_array()?.iter().map(|run| counter(run, "moved_pages")).max()?;
+    Some((node_of(supervisor)?, moved))
+}
+
+/// The embedded node of a run.
+fn node_of(supervisor: u32) -> Option<i32> {
     let path = format!("/proc/{supervisor}/task/{supervisor}/children");
     let children = std::fs::read_to_string(path).ok()?;
     let is_node = |pid: &&str| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         line.starts_with(b"farside\0node")
     };
-    let node = children.split_whitespace().find(is_node)?;
-    Some((node.parse().ok()?, moved))
+    children.split_whitespace().find(is_node)?.parse().ok()
+}
+
+/// A node that gets no processor for most of the time, as where others have all.
+#[test]
+fn a_program_moves_pages_that_the_node_does_not_come_to() {
+    if !has_several_processors("a_program_moves_pages_that_the_node_does_not_come_to") {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| directory.path().join(name);
+    record(&at("trace.fpt"), &["--microset", "64"], "scan");
+    for policy in [PlanPolicy::Lru, PlanPolicy::Min] {
+        plan(&at("trace.fpt"), policy, 30, &at("planned.tape"));
+        let mut command = Command::new(farside());
+        command.args(["run", "--quiet", "--stats"]).arg(at("stats.json"));
+        command.arg("--tape").arg(at("planned.tape")).arg("--").arg(program()).arg("scan");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("farside starts");
+        while child.try_wait().expect("a child").is_none() {
+            let Some(node) = node_of(child.id()) else { continue };
+            for (signal, milliseconds) in [(libc::SIGSTOP, 4), (libc::SIGCONT, 1)] {
+                // SAFETY: a signal to the node of the run that was started above; if it is gone there is no other
+                // process of that number yet.
+                unsafe { libc::kill(node, signal) };
+                std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+            }
+        }
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            (output.status.code(), output.stdout),
+            (Some(3), plain("scan").stdout),
+            "{said}"
+        );
+        let text = std::fs::read_to_string(at("stats.json")).expect("statistics");
+        let stats: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert!(counter(&stats, "recalled_pages") > 0, "{policy:?}: nothing was recalled");
+        assert!(counter(&stats, "resident_peak_bytes") <= counter(&stats, "limit_bytes"));
+    }
 }
 
 #[test]

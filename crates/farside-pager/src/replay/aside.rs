@@ -10,7 +10,8 @@ use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
-use farside_far::{FarError, Moved, Mover, Order};
+use farside_far::{FarError, Finished, Moved, Mover, Order, Ticket};
+use farside_os::memory::PAGE;
 use farside_policy::batches::BATCH;
 
 use super::Replay;
@@ -24,6 +25,9 @@ use crate::writeback::Staged;
 
 /// Frames that nobody uses are given back so many at a time.
 const SPARE: u64 = 64;
+
+/// What an order comes to that nobody carries out.
+const NOTHING: Moved = Moved { done: 0, unchanged: 0 };
 
 /// Orders under way, in the order in which they end.
 #[derive(Default)]
@@ -241,21 +245,55 @@ impl Pager {
 
     fn finish(&self, mover: &dyn Mover, under_way: UnderWay) -> Outcome {
         let order = under_way.order();
-        let result = mover.finish(order);
-        if let (Err(error), UnderWay::Leaving { .. }) = (result, under_way) {
-            // What cannot be stored stays where it is, and the program ends.
-            *self.lock(&self.aside.failed) = Some(error);
-            return Err(error);
+        match (mover.finish(order), under_way) {
+            (Ok(Finished::Moved(moved)), _) => {
+                Counters::add(&self.counters.moved_pages, u64::from(moved.done));
+                self.finish_moving(under_way, moved)
+            }
+            (Ok(Finished::Recalled(read)), _) => {
+                Counters::add(&self.counters.recalled_pages, u64::from(order.count));
+                self.finish_recalled(under_way, read)
+            }
+            (Err(error), UnderWay::Landing { .. }) => {
+                self.finish_moving(under_way, NOTHING).and(Err(error))
+            }
+            (Err(error), UnderWay::Leaving { .. }) => {
+                // What cannot be stored stays where it is, and the program ends.
+                *self.lock(&self.aside.failed) = Some(error);
+                Err(error)
+            }
         }
-        let moved = result.unwrap_or(Moved { done: 0, unchanged: 0 });
-        Counters::add(&self.counters.moved_pages, u64::from(moved.done));
+    }
+
+    fn finish_moving(&self, under_way: UnderWay, moved: Moved) -> Outcome {
         match under_way {
-            UnderWay::Landing { open, position, .. } => {
+            UnderWay::Landing { order, open, position } => {
                 self.finish_landing((order.first, u64::from(order.count)), moved, open, position);
-                result.map(drop)
+                Ok(())
             }
             UnderWay::Leaving { staged, .. } => self.finish_leaving_run(staged, moved),
         }
+    }
+
+    /// Carries out what the node did not come to.
+    fn finish_recalled(&self, under_way: UnderWay, read: Option<Ticket>) -> Outcome {
+        let (UnderWay::Landing { order, open, position }, Some(ticket)) = (under_way, read) else {
+            return self.finish_moving(under_way, NOTHING);
+        };
+        let mut content = vec![0; order.count as usize * PAGE];
+        let came = self.store.finish_read(ticket, &mut content);
+        let done = match (came, position) {
+            (Err(_), _) => 0,
+            (Ok(()), None) => {
+                self.copy_pages(order.first, &content, !open, true);
+                order.count
+            }
+            (Ok(()), Some(position)) => {
+                let there = self.area.address(position);
+                u32::from(self.space.copy_in(there, &content, false, false).is_ok())
+            }
+        };
+        self.finish_moving(under_way, Moved { done, ..NOTHING }).and(came)
     }
 
     fn finish_landing(

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 
-use farside_far::{FarError, Moved, Mover, Order};
+use farside_far::{FarError, Finished, Moved, Mover, Order};
 use farside_os::space::AddressSpace;
 
 use crate::PAGE;
@@ -18,6 +18,9 @@ const MOST_PAGES: u32 = 8;
 
 /// Most orders under way.
 const MOST_ORDERS: usize = 6;
+
+/// How many of so many orders that somebody waits for are recalled.
+const RECALLED_OF: (u64, u64) = (2, 7);
 
 #[derive(Copy, Clone, Debug)]
 enum Work {
@@ -36,6 +39,8 @@ struct Ordered {
 #[derive(Default)]
 pub struct Orders {
     next: Cell<u64>,
+    /// Whether the first that waits is being carried out.
+    begun: Cell<bool>,
     waiting: RefCell<VecDeque<Ordered>>,
     answers: RefCell<BTreeMap<u64, Result<Moved, FarError>>>,
 }
@@ -46,7 +51,9 @@ impl SimStore {
         while !over.get() {
             self.scheduler.wait(Wait::Until(self.scheduler.now() + LOOK_NS));
             while let Some(ordered) = self.next_order() {
+                self.orders.begun.set(true);
                 let answer = self.carry_out(ordered);
+                self.orders.begun.set(false);
                 self.orders.waiting.borrow_mut().pop_front();
                 self.orders.answers.borrow_mut().insert(ordered.order.number, answer);
                 self.scheduler.pause();
@@ -108,6 +115,21 @@ impl SimStore {
         Moved { done: count, unchanged }
     }
 
+    /// Recalls an order that is not begun.
+    fn recall(&self, number: u64) -> Option<Finished> {
+        let mut waiting = self.orders.waiting.borrow_mut();
+        let place = waiting.iter().position(|ordered| ordered.order.number == number)?;
+        if place == 0 && self.orders.begun.get() {
+            return None;
+        }
+        let Ordered { order, work, .. } = waiting.remove(place)?;
+        let read = match work {
+            Work::Land { .. } => Some(self.open_read(order.first, order.count)),
+            Work::Take { .. } => None,
+        };
+        Some(Finished::Recalled(read))
+    }
+
     fn order(&self, first: u64, count: u32, address: usize, work: Work) -> Option<Order> {
         let mut waiting = self.orders.waiting.borrow_mut();
         if waiting.len() >= MOST_ORDERS {
@@ -151,14 +173,19 @@ impl Mover for Link {
         self.0.orders.answers.borrow().contains_key(&order.number)
     }
 
-    fn finish(&self, order: Order) -> Result<Moved, FarError> {
+    fn finish(&self, order: Order) -> Result<Finished, FarError> {
         let store = &self.0;
         store.enter("finishes", order.first, order.number);
+        let is_recalled = order.number % RECALLED_OF.1 < RECALLED_OF.0;
         loop {
             if let Some(answer) = store.orders.answers.borrow_mut().remove(&order.number) {
-                return answer.map_err(|error| store.refuse(error));
+                return answer.map(Finished::Moved).map_err(|error| store.refuse(error));
             }
             store.check_link().map_err(|error| store.refuse(error))?;
+            if is_recalled && let Some(recalled) = store.recall(order.number) {
+                store.scheduler.note("recalls", order.first, order.number);
+                return Ok(recalled);
+            }
             store.scheduler.wait(Wait::Until(store.scheduler.now() + LOOK_NS));
         }
     }

@@ -100,6 +100,21 @@ impl SimStore {
         }
     }
 
+    /// A read that is on its way from now on.
+    pub fn open_read(&self, first: u64, count: u32) -> Ticket {
+        let wait =
+            if self.config.instant { 0 } else { self.scheduler.below(self.config.latency_ns) };
+        // Reads that were given up are never finished.
+        self.overtake(first, u64::from(count));
+        let mut ready_at = self.scheduler.now() + wait;
+        while self.open.borrow().contains_key(&ready_at) {
+            ready_at += 1;
+        }
+        let ticket = Ticket { first, count, ready_at, call: 0 };
+        self.open.borrow_mut().insert(ticket.ready_at, ticket);
+        ticket
+    }
+
     /// Reads of these pages that are on their way may not be finished any more.
     pub fn overtake(&self, first: u64, count: u64) {
         let apart = |t: &Ticket| t.first + u64::from(t.count) <= first || first + count <= t.first;
@@ -128,17 +143,7 @@ impl FarStore for Link {
             assert!(store.pages.borrow().contains_key(&page), "page {page} was never stored");
             assert!(!store.at_work.borrow().contains(&page), "page {page} is being worked on");
         }
-        let wait =
-            if store.config.instant { 0 } else { store.scheduler.below(store.config.latency_ns) };
-        // Reads that were given up are never finished.
-        store.overtake(first, u64::from(count));
-        let mut ready_at = store.scheduler.now() + wait;
-        while store.open.borrow().contains_key(&ready_at) {
-            ready_at += 1;
-        }
-        let ticket = Ticket { first, count, ready_at, call: 0 };
-        store.open.borrow_mut().insert(ticket.ready_at, ticket);
-        Ok(ticket)
+        Ok(store.open_read(first, count))
     }
 
     fn is_ready(&self, ticket: &Ticket) -> bool {
