@@ -5,7 +5,7 @@ use std::ops::Range;
 use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_policy::batches::{self, BATCH, RESCUED_BESIDE};
-use farside_policy::prefetch::FaultKind;
+use farside_policy::prefetch::{FaultKind, Walk};
 use farside_policy::replacement::{Arrival, ReplacementPolicy};
 use farside_wire::fault_log::Answer;
 use farside_wire::hint_board::Count;
@@ -53,8 +53,8 @@ impl Pager {
                 }
                 State::Resident | State::Foreign => return self.spurious(w, page),
                 State::Busy => {
-                    if self.table.wait_for(page) {
-                        return if word.in_flight() { self.late(w, page) } else { Ok(()) };
+                    if let Some(word) = self.table.wait_for(page) {
+                        return self.await_end(w, page, word);
                     }
                 }
                 State::Leaving => {
@@ -84,6 +84,16 @@ impl Pager {
                     }
                 }
             }
+        }
+    }
+
+    /// The program waits for the end of a transition. What a later fault would deal with is dealt with now: there may be
+    /// none, if all threads wait for this one.
+    fn await_end(&self, w: &mut Worker, page: u64, word: Word) -> Outcome {
+        match word.state() {
+            State::Leaving => self.finish_with(page).map(drop),
+            _ if word.in_flight() => self.late(w, page),
+            _ => Ok(()),
         }
     }
 
@@ -289,6 +299,11 @@ impl Pager {
             self.start_foreseen(w, &plan)?;
         }
         let walk = self.came(w, FaultKind::Late)?;
+        self.end_way(w, page, walk)
+    }
+
+    /// Completes the fetch of a page that somebody waits for, who came in by `walk`.
+    pub(crate) fn end_way(&self, w: &mut Worker, page: u64, walk: Option<Walk>) -> Outcome {
         match self.flights.take_with(page) {
             Some(mut flight) => {
                 if flight.ticket.count == 1 {
@@ -297,7 +312,8 @@ impl Pager {
                 }
                 self.complete_entered(w, flight, walk)
             }
-            // If it was not ordered of the node either, somebody is completing it, and wakes the waiter.
+            // If it was not ordered of the node either, somebody is completing it, or about to send for it, and wakes
+            // the waiter.
             None => self.finish_with(page).map(drop),
         }
     }

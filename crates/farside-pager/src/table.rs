@@ -249,15 +249,16 @@ impl PageTable {
         self.update(page, State::Resident, |word| word.with_pins(word.pins().saturating_sub(1)));
     }
 
-    /// Says that somebody waits for the transition of `page`; false if it has ended.
-    pub fn wait_for(&self, page: u64) -> bool {
+    /// Says that somebody waits for the transition of `page`, and returns which one it is, which need not be the one that
+    /// was seen before; `None` if it has ended.
+    pub fn wait_for(&self, page: u64) -> Option<Word> {
         loop {
             let word = self.load(page);
             if !matches!(word.state(), State::Busy | State::Leaving) {
-                return false;
+                return None;
             }
             if word.waiters() || self.exchange(page, word, word.with_waiters()) {
-                return true;
+                return Some(word);
             }
         }
     }
@@ -312,6 +313,25 @@ mod tests {
         while arrived.load(Ordering::SeqCst) < 2 * round {
             std::thread::yield_now();
         }
+    }
+
+    #[test]
+    fn who_waits_learns_for_what() {
+        let table = PageTable::new(1).expect("room for a table");
+        assert_eq!(table.wait_for(0), None);
+        let busy = Word::new(State::Busy);
+        table.claim(0, table.load(0), busy).expect("nobody has it");
+        assert_eq!(table.wait_for(0), Some(busy));
+        // It leaves now, and later comes: who waits has to see to that.
+        let leaving = Word::new(State::Leaving).with_position(3);
+        assert!(table.publish(0, leaving));
+        assert_eq!(table.wait_for(0), Some(leaving));
+        assert!(table.exchange(0, leaving.with_waiters(), Word::new(State::Far)));
+        let coming = busy.with_flight();
+        table.claim(0, Word::new(State::Far), coming).expect("nobody has it");
+        assert_eq!(table.wait_for(0), Some(coming));
+        assert!(table.publish(0, Word::new(State::Resident)));
+        assert_eq!(table.wait_for(0), None);
     }
 
     #[test]

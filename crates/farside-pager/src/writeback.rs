@@ -274,7 +274,9 @@ impl Pager {
             return true;
         }
         if word.returned() || self.budget.take(1) == 0 {
-            return self.table.wait_for(page);
+            // Another transition may have begun, which somebody has to see to.
+            let same = |now: Word| now.without_waiters() == word.without_waiters();
+            return self.table.wait_for(page).is_some_and(same);
         }
         if !self.table.exchange(page, word, Word::new(State::Busy)) {
             self.budget.give(1);

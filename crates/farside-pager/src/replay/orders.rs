@@ -1,6 +1,7 @@
 //! Carrying out what the followers of a tape order: evictions behind the program, fetches ahead of it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use farside_far::FarError;
 use farside_policy::batches::BATCH;
@@ -296,6 +297,7 @@ impl Pager {
                     some => sent += some,
                 }
             }
+            self.end_awaited(w, at..at + sent)?;
             if sent < claimed {
                 for page in at + sent..at + claimed {
                     self.publish_absent(page, Word::new(State::Far).with_stored());
@@ -305,6 +307,18 @@ impl Pager {
             at += claimed.max(1);
         }
         Ok(Sent::All(kept))
+    }
+
+    /// Ends the way of those of the pages that somebody came to before they were under way, and so found nothing to end:
+    /// there may be no later fault, if all threads wait for this one.
+    fn end_awaited(&self, w: &mut Worker, pages: Range<u64>) -> Outcome {
+        for page in pages {
+            let word = self.table.load(page);
+            if word.in_flight() && word.waiters() {
+                self.end_way(w, page, None)?;
+            }
+        }
+        Ok(())
     }
 
     /// Maps pages from `first` on, at most `most`, that are known to be zero, if there is room; returns how

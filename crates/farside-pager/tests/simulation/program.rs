@@ -19,6 +19,9 @@ use crate::told::ToldHalvings;
 /// Longest object in pages.
 const LONGEST: u64 = 40;
 
+/// How long a thread that waits for others sleeps between two looks.
+const LOOK_NS: u64 = 900;
+
 /// Most pages that the program pins at once.
 const MOST_PINNED: u32 = 3;
 
@@ -35,11 +38,17 @@ pub struct World {
     pub pager: Pager,
     pub told: ToldHalvings,
     pub model: RefCell<Model>,
+    /// After how many operations the program's threads wait for one another, if they do.
+    pub meets_after: Option<u64>,
+    /// Operations that each thread has done; all when it has ended.
+    pub operations: RefCell<Vec<u64>>,
 }
 
 /// One thread of the program.
 pub struct Program {
     world: Rc<World>,
+    /// Its number.
+    thread: usize,
     worker: Worker,
     random: Random,
     /// Object and page used last.
@@ -54,13 +63,15 @@ pub struct Program {
 
 impl Program {
     pub fn new(world: Rc<World>, worker: Worker, random: Random) -> Self {
-        Self { world, worker, random, last: None, pointer: 0, offset: 0, lent: 0 }
+        let thread = world.operations.borrow().len();
+        world.operations.borrow_mut().push(0);
+        Self { world, thread, worker, random, last: None, pointer: 0, offset: 0, lent: 0 }
     }
 
     pub fn run(mut self) {
         self.allocate();
         let weights = self.world.config.mix.weights();
-        for _ in 0..self.world.config.operations {
+        for done in 1..=self.world.config.operations {
             let mut at = self.random.below(weights.iter().sum());
             let operation = weights.iter().position(|weight| {
                 let here = at < *weight;
@@ -70,8 +81,22 @@ impl Program {
             self.operate(operation.unwrap_or(0));
             self.world.scheduler.progress();
             self.world.scheduler.pause();
+            self.meet(done);
         }
+        self.world.operations.borrow_mut()[self.thread] = u64::MAX;
         self.world.pager.take_back(self.lent);
+    }
+
+    /// Waits until all threads have come as far, as at the end of a parallel loop: nobody makes a fault then whose
+    /// handler could see to what another thread waits for.
+    fn meet(&self, done: u64) {
+        let World { scheduler, operations, meets_after, .. } = &*self.world;
+        operations.borrow_mut()[self.thread] = done;
+        if meets_after.is_some_and(|some| done.is_multiple_of(some)) {
+            while operations.borrow().iter().any(|others| *others < done) {
+                scheduler.wait(Wait::Until(scheduler.now() + LOOK_NS));
+            }
+        }
     }
 
     fn operate(&mut self, operation: usize) {

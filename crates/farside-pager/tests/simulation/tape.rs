@@ -53,3 +53,8 @@ pub fn drawn(seed: u64) -> Replay {
 pub fn is_moved(seed: u64) -> bool {
     seed >= ON_TAPE && seed.is_multiple_of(2)
 }
+
+/// After how many operations the threads of this run wait for one another, if they do.
+pub fn meets_after(seed: u64) -> Option<u64> {
+    (seed >= ON_TAPE && (seed >> 4) % 8 > 5).then(|| 1 + (seed >> 7) % 4)
+}

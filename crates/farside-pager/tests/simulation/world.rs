@@ -134,7 +134,9 @@ fn build(
     pager.begin_region(arena.base + part, 2 * part);
     let pointing = (config.follow > 0).then_some(arena.base as u64);
     let model = RefCell::new(Model::new(config.region, pointing));
-    World { config, scheduler, space, store, pager, told, model }
+    let meets_after = tape::meets_after(seed);
+    let operations = RefCell::default();
+    World { config, scheduler, space, store, pager, told, model, meets_after, operations }
 }
 
 fn actors(world: &Rc<World>, arena: Arena, random: &mut Random, seed: u64) -> Vec<NewActor> {
