@@ -356,8 +356,13 @@ impl Pager {
         self.tag_stored(first, &bytes[..protect as usize * PAGE]);
         let moved = self.map_frames(first, src, count);
         self.area.leave_empty(run);
-        let protected = if moved && protect > 0 { self.protect_clean(first, protect) } else { 0 };
-        self.publish_fetched(first, protected, count, purpose);
+        let is_protected = moved && protect > 0 && self.protect_moved(first, protect);
+        let protected = if is_protected { protect } else { 0 };
+        let word = Word::new(State::Resident).with_stored().with_exposed();
+        self.publish_resident(first, protected, word, purpose.priority(), |page| {
+            purpose.arrival(page)
+        });
+        self.publish_fetched(first + protected, 0, count - protected, purpose);
         if purpose.is_slept_for(first, count) {
             self.wake(first, count);
         }

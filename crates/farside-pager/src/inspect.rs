@@ -60,7 +60,9 @@ impl Pager {
                     State::Zero => Place::Zero,
                     State::Far => Place::Far,
                     State::Busy | State::Leaving => Place::Busy,
-                    State::Resident => Place::Resident { writable: word.writable() },
+                    State::Resident => {
+                        Place::Resident { writable: word.writable() || word.exposed() }
+                    }
                     State::Watched => Place::Watched { position: word.position() },
                     State::Foreign => Place::Foreign,
                 }

@@ -468,7 +468,7 @@ impl Pager {
 
 /// Whether the far store certainly has the content of a mapped page.
 fn is_clean(word: Word) -> bool {
-    word.state() == State::Resident && word.stored() && !word.writable()
+    word.state() == State::Resident && word.stored() && !word.writable() && !word.exposed()
 }
 
 /// Clean victims are dropped, many scattered ones in one call; runs from this length on are moved out
@@ -476,7 +476,8 @@ fn is_clean(word: Word) -> bool {
 const MOVE_FROM: usize = 8;
 
 fn push_staged(list: &mut Vec<Staged>, owned: Owned, run: Run) {
-    let same = |a: Word, b: Word| a.stored() == b.stored() && a.writable() == b.writable();
+    let flags = |word: Word| (word.stored(), word.writable(), word.exposed());
+    let same = |a: Word, b: Word| flags(a) == flags(b);
     if let Some(last) = list.last_mut()
         && last.first + u64::from(last.run.count) == owned.page
         && last.run.start + last.run.count == run.start

@@ -8,6 +8,8 @@ use crate::frames::Run;
 use crate::frames::bytes_at;
 use crate::pager::Pager;
 use crate::table::BLOCK_PROTECTED;
+#[cfg(doc)]
+use crate::word::Word;
 
 /// How often a frame that the kernel holds is made our own before it counts as pinned.
 const UNSHARE_TRIES: u32 = 2;
@@ -117,29 +119,16 @@ impl Pager {
         }
     }
 
-    /// Write-protects pages that were all moved in from the far store a moment ago; returns how many of
-    /// them, from the first on, are as the far store has them. The others are writable.
+    /// Write-protects pages that were all moved in from the far store a moment ago, so that the first write to each is
+    /// seen; says whether it could.
     ///
-    /// Frames cannot be moved in write-protected, so that another thread may have written to them
-    /// meanwhile. Comparing them now, while they are in the processor's caches, costs a fraction of
-    /// comparing them when they are evicted.
-    pub(crate) fn protect_clean(&self, first: u64, count: u64) -> u64 {
-        // As long as the program cannot change the protection, present pages can be read.
+    /// Frames cannot be moved in write-protected, so that another thread may have written to them meanwhile, or have had
+    /// the kernel pin them for what a device is to write: they are [exposed](Word::exposed).
+    pub(crate) fn protect_moved(&self, first: u64, count: u64) -> bool {
+        // The program does not change the protection meanwhile.
         let _unchanging = self.lock_protection();
-        let (addr, len) = (self.address(first), count as usize * PAGE);
-        if self.table.any_block(first, first + count, BLOCK_PROTECTED)
-            || self.forbid_writes(addr, len).is_err()
-        {
-            return 0;
-        }
-        // SAFETY: the pages are in transition, so that they stay present; nobody can write to them.
-        let bytes = unsafe { bytes_at(addr, len) };
-        let same = |(page, content): &(u64, &[u8])| self.tag_of(content) == self.table.tag(*page);
-        let clean = (first..).zip(bytes.chunks_exact(PAGE)).take_while(same).count() as u64;
-        for page in first + clean..first + count {
-            self.allow_writes(self.address(page));
-        }
-        clean
+        !self.table.any_block(first, first + count, BLOCK_PROTECTED)
+            && self.forbid_writes(self.address(first), count as usize * PAGE).is_ok()
     }
 
     /// Copies `bytes` to absent pages from `first` on, and wakes who waits for them if that is to be done now; else the

@@ -35,6 +35,8 @@ const WAITERS: u64 = 1 << 6;
 const FLIGHT: u64 = 1 << 7;
 /// No page is both in flight and leaving.
 const RETURNED: u64 = FLIGHT;
+/// Nor is one that is here.
+const EXPOSED: u64 = FLIGHT;
 const POSITION_SHIFT: u32 = 8;
 /// Lowest bit of the position, which only watched and leaving pages have.
 const MARKED: u64 = 1 << POSITION_SHIFT;
@@ -94,6 +96,9 @@ flags! {
     in_flight, with_flight, without_flight, FLIGHT;
     /// Leaving, but mapped again meanwhile, write-protected.
     returned, with_returned, without_returned, RETURNED;
+    /// Resident, or watched, and write-protected only after the program could write to it, or have the kernel pin it to
+    /// write later: it may differ from the stored copy.
+    exposed, with_exposed, without_exposed, EXPOSED;
     /// Resident, or in flight, and half-way through what was read ahead: a hint at it is to read on.
     marked, with_mark, without_mark, MARKED;
 }

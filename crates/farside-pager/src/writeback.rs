@@ -157,7 +157,7 @@ impl Pager {
     }
 
     fn fate(&self, page: u64, content: &[u8], word: Word) -> Fate {
-        if word.stored() && !word.writable() {
+        if word.stored() && !word.writable() && !word.exposed() {
             return Fate::Clean;
         }
         if is_zero(content) {
@@ -166,7 +166,8 @@ impl Pager {
             }
             return if word.stored() { Fate::ZeroStored } else { Fate::Zero };
         }
-        let tag = if self.writes.comparing_is_vain() { NO_TAG } else { self.tag_of(content) };
+        let vain = word.writable() && self.writes.comparing_is_vain();
+        let tag = if vain { NO_TAG } else { self.tag_of(content) };
         if word.stored() && tag != NO_TAG && tag == self.table.tag(page) {
             self.table.note_written(page, false);
             return Fate::Clean;

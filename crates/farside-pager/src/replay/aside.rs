@@ -103,6 +103,7 @@ impl Pager {
     /// their content is stored already, or zero.
     pub(crate) fn order_out(&self, mover: &dyn Mover, staged: Staged) -> Result<u64, FarError> {
         if staged.word.stored() && !staged.word.writable() {
+            // There is nothing to write, or it takes a comparison to know.
             return self.settle(staged);
         }
         let mut rest = self.forget_zeros(staged)?;

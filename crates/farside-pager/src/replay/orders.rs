@@ -314,7 +314,7 @@ impl Pager {
     fn end_awaited(&self, w: &mut Worker, pages: Range<u64>) -> Outcome {
         for page in pages {
             let word = self.table.load(page);
-            if word.in_flight() && word.waiters() {
+            if word.state() == State::Busy && word.in_flight() && word.waiters() {
                 self.end_way(w, page, None)?;
             }
         }

@@ -59,6 +59,8 @@ const KEPT: &[u64] = &[
     // What could not be evicted for a prefetch kept a thread waiting for a frame, and nobody was told why.
     11557266847166775257,
     11557785923351432755,
+    // A page that was moved in was pinned before it was protected, counted as clean, and was dropped while a device wrote.
+    11730343284217420887,
     // The policy was not told which pages are tracked when that begins with some of them only.
     7428676733566075297,
 ];
