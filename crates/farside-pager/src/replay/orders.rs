@@ -297,11 +297,11 @@ impl Pager {
                     some => sent += some,
                 }
             }
+            for page in at + sent..at + claimed {
+                self.publish_absent(page, Word::new(State::Far).with_stored());
+            }
             self.end_awaited(w, at..at + sent)?;
             if sent < claimed {
-                for page in at + sent..at + claimed {
-                    self.publish_absent(page, Word::new(State::Far).with_stored());
-                }
                 return Ok(Sent::NoRoom);
             }
             at += claimed.max(1);
