@@ -55,10 +55,11 @@ impl Budget {
         budget
     }
 
-    /// A budget of as many frames as are asked for, until there is a limit. What is shown as that is no less than what is used.
-    pub fn unlimited(counters: &'static Counters) -> Self {
+    /// A budget of as many frames as are asked for, but no more than `most` if that is given, until there is a limit.
+    /// What is shown as that is no less than what is used.
+    pub fn unlimited(most: Option<u64>, counters: &'static Counters) -> Self {
         let budget = Self::new(0, counters);
-        budget.limit.store(UNLIMITED, Relaxed);
+        budget.limit.store(most.unwrap_or(UNLIMITED), Relaxed);
         budget.unlimited.store(true, Relaxed);
         budget
     }
@@ -160,6 +161,9 @@ impl Budget {
     }
 }
 
+/// Words of the frame area that are in use from the start: 4 GiB of frames.
+const FIRST_WORDS: usize = (1 << 20) / 64;
+
 /// Consecutive positions of the frame area.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -172,15 +176,20 @@ pub struct Run {
 /// The frame area: address space to which frames are moved out of the program's reach.
 ///
 /// A position is *empty*, or *taken*: it holds the frame of a page, or is about to, or holds a *spare*
-/// frame whose content nobody needs.
+/// frame whose content nobody needs. No more of the area is in use than is needed: where there were frames once, the
+/// kernel keeps tables.
 pub struct FrameArea {
     base: usize,
     inner: Mutex<Positions>,
 }
 
 struct Positions {
-    /// One bit per position, set if taken.
+    /// One bit per position, set if taken, of the part of the area that is in use.
     taken: Vec<u64>,
+    /// How many of them are set.
+    held: usize,
+    /// Most words that there may be.
+    most: usize,
     /// Where the search for empty positions goes on.
     cursor: usize,
     spare: SpareRuns,
@@ -189,8 +198,9 @@ struct Positions {
 impl FrameArea {
     /// An area of `positions` (a multiple of 64) empty positions at address `base`.
     pub fn new(base: usize, positions: u32) -> Self {
-        let taken = vec![0; positions as usize / 64];
-        let inner = Positions { taken, cursor: 0, spare: SpareRuns::new() };
+        let most = positions as usize / 64;
+        let taken = vec![0; most.min(FIRST_WORDS)];
+        let inner = Positions { taken, held: 0, most, cursor: 0, spare: SpareRuns::new() };
         Self { base, inner: Mutex::new(inner) }
     }
 
@@ -239,6 +249,11 @@ impl FrameArea {
 
 impl Positions {
     fn take_empty(&mut self, want: u32) -> Option<Run> {
+        // Where little is empty, it lies in pieces.
+        let is_tight = self.held + want as usize > self.taken.len() * 64 / 8 * 7;
+        if is_tight && self.taken.len() < self.most {
+            self.taken.resize((2 * self.taken.len()).min(self.most), 0);
+        }
         let words = self.taken.len();
         let mut best = Run { start: 0, count: 0 };
         let mut run = Run { start: 0, count: 0 };
@@ -280,6 +295,7 @@ impl Positions {
         for position in taken.start..taken.start + taken.count {
             self.taken[position as usize / 64] |= 1 << (position % 64);
         }
+        self.held += taken.count as usize;
         Some(taken)
     }
 
@@ -287,6 +303,7 @@ impl Positions {
         for position in run.start..run.start + run.count {
             self.taken[position as usize / 64] &= !(1 << (position % 64));
         }
+        self.held -= run.count as usize;
     }
 }
 
@@ -309,7 +326,7 @@ mod tests {
     #[test]
     fn without_a_limit_what_is_used_is_shown_until_there_is_one() {
         let counters = Box::leak(Box::default());
-        let budget = Budget::unlimited(counters);
+        let budget = Budget::unlimited(None, counters);
         let shown = || counters.limit_bytes.load(Relaxed) / PAGE as u64;
         assert_eq!((budget.take(5000), budget.is_unlimited(), shown()), (5000, true, 5000));
         budget.give(4000);
@@ -319,6 +336,8 @@ mod tests {
         // Somebody who saw that there was none comes late.
         budget.show_limit(1 << 40);
         assert_eq!(shown(), 1200);
+        let bounded = Budget::unlimited(Some(700), counters);
+        assert_eq!((bounded.take(5000), bounded.is_unlimited()), (700, true));
     }
 
     #[test]
@@ -345,6 +364,24 @@ mod tests {
         assert_eq!(seen.len(), 128);
         area.leave_empty(Run { start: 10, count: 5 });
         assert_eq!(area.take_empty(64), Some(Run { start: 10, count: 5 }));
+    }
+
+    #[test]
+    fn no_more_of_the_area_is_used_than_is_needed() {
+        let most = 4 * FIRST_WORDS as u32 * 64;
+        let area = FrameArea::new(0, most);
+        let first = FIRST_WORDS as u32 * 64;
+        for _ in 0..8 * first / 64 {
+            let run = area.take_empty(64).unwrap();
+            assert!(run.count == 64 && run.start + 64 <= first);
+            area.leave_empty(run);
+        }
+        let mut taken = 0;
+        while let Some(run) = area.take_empty(64) {
+            assert!(run.start + run.count <= most);
+            taken += run.count;
+        }
+        assert_eq!(taken, most);
     }
 
     #[test]

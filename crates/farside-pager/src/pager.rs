@@ -177,8 +177,10 @@ impl Pager {
             (None, Limit::Bytes(bytes)) => bytes / PAGE as u64,
             (None, Limit::PercentOfTouched(_)) => LEAST_LIMIT / PAGE as u64,
         };
+        let watched = u64::from(parts.area_positions) / 16 * 15;
         let budget = match parts.limit.is_none() && ordered.is_none() {
-            true => Budget::unlimited(parts.counters),
+            // What is recorded has to have room to be unmapped.
+            true => Budget::unlimited(parts.recorder.is_some().then_some(watched), parts.counters),
             false => Budget::new(limit, parts.counters),
         };
         let mut policy = Assigned::new(parts.policy);

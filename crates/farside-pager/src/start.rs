@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use farside_far::{FarError, FarStore};
-use farside_os::memory::{PAGE, reserve};
+use farside_os::memory::{PAGE, reserve, unmap};
 use farside_os::space::{AddressSpace, KernelSpace};
 use farside_os::userfault::{Userfault, feature};
 use farside_os::{OsError, thread};
@@ -29,9 +29,13 @@ use crate::settings::{BadSetting, Settings, env};
 use crate::table::PageTable;
 use crate::tagged::TaggedWords;
 use crate::track::Tracking;
+use crate::word::POSITION_BITS;
 
-/// Positions in the frame area; its address space bounds how much can be watched at once.
-const AREA_POSITIONS: u32 = 1 << 20;
+/// Most positions in the frame area, 64 GiB: they bound how much can be watched at once.
+const AREA_POSITIONS: u64 = 1 << POSITION_BITS;
+
+/// Pages of the smallest far region that is tried, 4 GiB.
+const LEAST_PAGES: u64 = 1 << 20;
 
 /// Why a process cannot be put on far memory.
 #[derive(Debug, Error)]
@@ -162,17 +166,16 @@ pub fn start(
         features |= feature::EXACT_ADDRESS;
     }
     let space = Arc::new(KernelSpace::new(Userfault::open(features)?));
-    let (base, pages) = reserve_region()?;
-    let area = reserve(AREA_POSITIONS as usize * PAGE, PAGE, "the frame area")?;
+    let Reserved { base, pages, area, area_positions } = reserve_both()?;
     space.manage(base, pages as usize * PAGE)?;
-    space.manage(area, AREA_POSITIONS as usize * PAGE)?;
+    space.manage(area, area_positions as usize * PAGE)?;
     let mut tag_seed = [0; 8];
     farside_os::random::fill(&mut tag_seed)?;
     let tagged = Arc::new(TaggedWords::new(base, pages));
     let pager = Pager::new(Parts {
         base,
         area,
-        area_positions: AREA_POSITIONS,
+        area_positions,
         table: PageTable::new(pages)?,
         policy,
         prefetcher,
@@ -209,14 +212,35 @@ pub fn start(
     Ok(service)
 }
 
-/// Reserves the far region: as much address space as there may be, less where a limit is in force.
-fn reserve_region() -> Result<(usize, u64), OsError> {
+/// Address space of a process on far memory.
+struct Reserved {
+    base: usize,
+    pages: u64,
+    area: usize,
+    area_positions: u32,
+}
+
+/// Reserves the far region and the frame area: as much address space as there may be, less where a limit is in force.
+fn reserve_both() -> Result<Reserved, OsError> {
     let mut pages = MAX_PAGES;
     loop {
-        match reserve(pages as usize * PAGE, 2 << 20, "the far region") {
-            Ok(base) => return Ok((base, pages)),
-            Err(_) if pages > 1 << 20 => pages /= 2,
-            Err(error) => return Err(error),
+        match reserve_for(pages) {
+            Err(_) if pages > LEAST_PAGES => pages /= 2,
+            result => return result,
+        }
+    }
+}
+
+/// Reserves a far region of so many pages, and a frame area for all that may be unmapped of it.
+fn reserve_for(pages: u64) -> Result<Reserved, OsError> {
+    let region = "the far region";
+    let base = reserve(pages as usize * PAGE, 2 << 20, region)?;
+    let area_positions = pages.min(AREA_POSITIONS) as u32;
+    match reserve(area_positions as usize * PAGE, PAGE, "the frame area") {
+        Ok(area) => Ok(Reserved { base, pages, area, area_positions }),
+        Err(error) => {
+            unmap(base, pages as usize * PAGE, region)?;
+            Err(error)
         }
     }
 }

@@ -300,3 +300,46 @@ impl Drop for SmallDisk<'_> {
         let _ = Command::new("umount").arg(self.0).output();
     }
 }
+
+/// Each page of a large program is noted as often as it is used: 4.3 GiB, twice.
+#[test]
+fn pages_are_noted_in_programs_of_more_than_4_gib() {
+    const MEBIBYTES: u64 = 4400;
+    let test = "pages_are_noted_in_programs_of_more_than_4_gib";
+    if !has_memory(test, MEBIBYTES + 2048) {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let program = compile(directory.path(), "sweep.c", &[]);
+    let arguments = [MEBIBYTES.to_string(), "2".to_owned()];
+    let expected = Command::new(&program).args(&arguments).output().expect("the program starts");
+    let trace = directory.path().join("sweep.fpt");
+    let output = Command::new(farside())
+        .args(["record", "--quiet", "--microset", "1024", "-o"])
+        .args([trace.as_os_str(), "--".as_ref(), program.as_os_str()])
+        .args(&arguments)
+        .output()
+        .expect("farside starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.stdout, expected.stdout);
+    let pages = (MEBIBYTES << 8) as usize;
+    let mut times = vec![0_u8; pages + 2];
+    for access in read(&trace).accesses {
+        let times = &mut times[access.page.0 as usize];
+        *times = times.saturating_add(1);
+    }
+    let seldom = times[..pages].iter().filter(|times| **times < 2).count();
+    assert_eq!(seldom, 0, "pages that are noted less than twice");
+}
+
+/// Whether so many MiB are available; if not, the test is reported as skipped.
+fn has_memory(test: &str, mebibytes: u64) -> bool {
+    let info = std::fs::read_to_string("/proc/meminfo").expect("the kernel tells of its memory");
+    let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    let found = kibibytes.is_some_and(|available| available >> 10 >= mebibytes);
+    if !found {
+        skipped(test, &format!("it takes {mebibytes} MiB of memory"));
+    }
+    found
+}
