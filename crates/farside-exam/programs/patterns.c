@@ -68,6 +68,14 @@ static void columns(void)
         }
 }
 
+// Down the columns of a matrix with rows of two pages: another page with each use, and the same ones with each column.
+static void down(void)
+{
+    for (long column = 0; column < 200; column++)
+        for (long row = 0; row < PAGES / 2; row++)
+            touch(row * 2 + column / 100);
+}
+
 // Back and forth between few pages, so that small microsets tell more than large ones.
 static void few(void)
 {
@@ -150,7 +158,7 @@ static void child(void)
 int main(int count, char **arguments)
 {
     struct { const char *name; void (*run)(void); } patterns[] = {
-        { "scan", scan }, { "passes", passes }, { "strangers", strangers }, { "wide", wide }, { "columns", columns }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
+        { "scan", scan }, { "passes", passes }, { "strangers", strangers }, { "wide", wide }, { "columns", columns }, { "down", down }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
     };
     // What a program reads decides what it does, too.
     const char *told = getenv("PATTERN"), *pattern = count >= 2 ? arguments[1] : "";

@@ -272,7 +272,7 @@ impl Settings {
                         name: env::RECORD,
                         value,
                         reason:
-                            "not a number of pages from 1 to 1048576, with or without \",exact\""
+                            "not a number of pages from 1 to 1048576, with or without \",exact\" and \",grows\""
                                 .into(),
                     })?,
                 );
@@ -290,7 +290,8 @@ impl Settings {
 
 impl fmt::Display for Recording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.microset, if self.exact { ",exact" } else { "" })
+        let exact = if self.exact { ",exact" } else { "" };
+        write!(f, "{}{exact}{}", self.microset, if self.grows { ",grows" } else { "" })
     }
 }
 
@@ -321,12 +322,10 @@ fn parse_log(text: &str) -> Option<LogFaults> {
 }
 
 fn parse_recording(text: &str) -> Option<Recording> {
-    let (number, exact) = match text.strip_suffix(",exact") {
-        Some(number) => (number, true),
-        None => (text, false),
-    };
+    let (text, grows) = text.strip_suffix(",grows").map_or((text, false), |rest| (rest, true));
+    let (number, exact) = text.strip_suffix(",exact").map_or((text, false), |rest| (rest, true));
     let microset = number.parse().ok().filter(|pages| (1..=MOST_MICROSET).contains(pages))?;
-    Some(Recording { microset, exact })
+    Some(Recording { microset, exact, grows })
 }
 
 fn parse_limit(text: &str) -> Option<Limit> {
@@ -352,7 +351,7 @@ mod tests {
             exact_prefetch_count: true,
             move_frames: false,
             evict_ahead: true,
-            record: Some(Recording { microset: 17, exact: true }),
+            record: Some(Recording { microset: 17, exact: true, grows: true }),
             log_faults: Some(LogFaults { instructions: true, hints: true }),
             track: Track { when: When::Pressure, budget: 0.015 },
             offload: Offloading::Always,

@@ -46,6 +46,18 @@ impl<T> Threads<T> {
     }
 }
 
+impl<T> Threads<T> {
+    /// How many are known.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// What there is for each.
+    pub fn all(&mut self) -> impl Iterator<Item = &mut T> {
+        self.all.iter_mut()
+    }
+}
+
 impl<T> Index<usize> for Threads<T> {
     type Output = T;
 
@@ -74,5 +86,6 @@ mod tests {
         assert_eq!(threads.number(103, || vec![100, 103, 105, 108], || 'd'), 1);
         assert_eq!(threads.number(108, Vec::new, || 'e'), 3);
         assert_eq!([0, 1, 2, 3].map(|i| threads[i]), ['a', 'b', 'b', 'e']);
+        assert_eq!((threads.count(), threads.all().count()), (4, 4));
     }
 }

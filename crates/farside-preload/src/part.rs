@@ -108,7 +108,7 @@ fn enter(state: &mut State, mode: PartMode) -> Result<(), String> {
         match begun {
             Begun::Nothing => None,
             Begun::Record { queue, microset } => {
-                let how = Recording { microset: microset as usize, exact: false };
+                let how = Recording { microset: microset as usize, exact: false, grows: false };
                 Some(Part::Record(how, Reader { queue, pid: state.supervisor_pid }))
             }
             Begun::Follow(tape) => Some(Part::Follow(tape)),

@@ -46,6 +46,29 @@ fn metadata_comes_back_with_what_is_unknown() {
 }
 
 #[test]
+fn metadata_can_be_amended_by_a_few_digits() {
+    let with = |microset: u64| Metadata {
+        other: BTreeMap::from([("microset".into(), serde_json::json!(microset))]),
+        ..Metadata::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.fpt");
+    let mut writer = TraceWriter::create(&path, &with(1)).unwrap();
+    writer.write(access(7, false, 0, 1)).unwrap();
+    writer.amend(&with(1_048_576)).unwrap();
+    writer.write(access(9, false, 0, 1)).unwrap();
+    let long = Metadata { program: Some("a".repeat(100)), ..with(1) };
+    let refused = writer.amend(&long).unwrap_err().to_string();
+    assert!(refused.contains("takes more room than the old"), "{refused}");
+    writer.finish().unwrap();
+    let mut reader = TraceReader::open(&path).unwrap();
+    assert_eq!(reader.metadata(), Some(&with(1_048_576)));
+    let mut block = Block::default();
+    assert!(reader.next_block(&mut block).unwrap());
+    assert_eq!(block.accesses.iter().map(|access| access.page.0).collect::<Vec<_>>(), [7, 9]);
+}
+
+#[test]
 fn many_blocks_come_back_and_are_summed_up() {
     let accesses = program(3 * BLOCK_ACCESSES + 17);
     let bytes = accesses_file(&accesses);

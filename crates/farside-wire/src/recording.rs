@@ -12,6 +12,9 @@ const APPEARED: u64 = 2;
 const VANISHED: u64 = 3;
 const KIND: u64 = 3;
 
+/// Set in the word of [`Told::Microset`], which is [`VANISHED`] otherwise.
+const MICROSET: u64 = 1 << 2;
+
 const WRITE: u64 = 1 << 2;
 /// Set in the first word of [`Told::Appeared`], above `nth`.
 const KEPT: u64 = 1 << 34;
@@ -54,6 +57,8 @@ pub enum Told {
         /// Number of pages.
         count: u64,
     },
+    /// Microsets have up to so many pages from now on.
+    Microset(u32),
 }
 
 impl Told {
@@ -75,6 +80,7 @@ impl Told {
                 words.extend([kept | u64::from(nth) << 2 | APPEARED, first, count, site, offset]);
             }
             Told::Vanished { first, count } => words.extend([VANISHED, first, count]),
+            Told::Microset(pages) => words.push(u64::from(pages) << 3 | MICROSET | VANISHED),
         }
     }
 
@@ -92,6 +98,7 @@ impl Told {
                 let (nth, kept) = ((word >> 2) as u32, word & KEPT != 0);
                 (Told::Appeared { first, count, site, nth, offset, kept }, 5)
             }
+            _ if word & MICROSET != 0 => (Told::Microset((word >> 3) as u32), 1),
             _ => {
                 let &[first, count] = words.get(1..3)? else { return None };
                 (Told::Vanished { first, count }, 3)
@@ -121,6 +128,7 @@ mod tests {
                     kept
                 }),
             (page.clone(), page).prop_map(|(first, count)| Told::Vanished { first, count }),
+            any::<u32>().prop_map(Told::Microset),
         ]
     }
 

@@ -4,6 +4,7 @@ mod fit;
 mod writer;
 
 use std::ffi::OsString;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -25,7 +26,8 @@ use crate::tapes::build_id;
 #[derive(Debug, Args)]
 pub struct RecordArguments {
     /// Most pages that are taken to be used at once: with more, recording is faster and the trace smaller; the
-    /// order of the pages among them is not noted. 1024 if that fits twice into the local memory.
+    /// order of the pages among them is not noted. Without it, 1024 if that fits twice into the local memory, and more
+    /// while a program with one thread comes back to more pages than that again and again.
     #[arg(long, value_name = "PAGES", value_parser = microset)]
     microset: Option<usize>,
     /// Most memory of the program that may be resident meanwhile: a size (400M) or a percentage of its peak
@@ -130,11 +132,13 @@ pub fn set_up(options: &mut Options, how: Recording) {
 
 /// Records a program, and ends as it ended.
 pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
+    refuse_pipe(&arguments.output)?;
     let mut options = arguments.options()?;
     let program = run::check(&arguments.command)?;
     let limit = run::limit_of(options.local, &program, &arguments.command[1..]);
     let microset = arguments.microset(&limit, options.quiet)?;
-    let how = Recording { microset, exact: arguments.exact };
+    let grows = arguments.microset.is_none() && !arguments.exact;
+    let how = Recording { microset, exact: arguments.exact, grows };
     set_up(&mut options, how);
     let trace = &arguments.output;
     let writer = Writer::new(trace, metadata(how, &program, &arguments.command))
@@ -144,6 +148,18 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
             eprintln!("{}", recorded.describe(trace));
         }
     })
+}
+
+/// Refuses a trace that would go into a pipe: its beginning is written again when microsets grow, and when the program
+/// becomes another one.
+fn refuse_pipe(path: &Path) -> Result<(), Failure> {
+    match path.metadata() {
+        Ok(there) if there.file_type().is_fifo() => Err(Failure::usage(format!(
+            "{}: a trace cannot be recorded into a pipe; name a file",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// What is known beforehand of the trace of `command`, whose program is the file at `path`.
@@ -175,8 +191,11 @@ impl Recorded {
         let pages = run::grouped(self.summary.accesses);
         let threads =
             if self.threads > 1 { format!(" of {} threads", self.threads) } else { String::new() };
+        let microsets = self.grown.map_or(String::new(), |grown| {
+            format!(", in microsets of up to {}", run::grouped(u64::from(grown)))
+        });
         match &self.problem {
-            None => format!("farside: recorded {pages} pages{threads} in {trace}"),
+            None => format!("farside: recorded {pages} pages{threads}{microsets} in {trace}"),
             Some(problem) => {
                 format!("farside: {trace} holds the first {pages} pages only: {problem}")
             }

@@ -26,6 +26,8 @@ pub struct Recorded {
     pub summary: Summary,
     /// Threads that used far memory.
     pub threads: u32,
+    /// The microset that it grew to, in pages, if it did.
+    pub grown: Option<u32>,
     /// Why the rest is missing, if some is.
     pub problem: Option<TraceError>,
 }
@@ -52,8 +54,8 @@ impl Writer {
         let (requests, asked) = channel();
         let path = path.to_owned();
         let body = move || {
-            Work { path, metadata, queue, trace, words: Vec::new(), thread: 0, threads: 0 }
-                .run(&asked)
+            let (words, thread, threads, grown) = (Vec::new(), 0, 0, None);
+            Work { path, metadata, queue, trace, words, thread, threads, grown }.run(&asked)
         };
         let builder = std::thread::Builder::new().name("trace writer".to_owned());
         // Signals are for the thread that supervises the program.
@@ -89,6 +91,7 @@ struct Work {
     /// The thread that the process tells of.
     thread: u32,
     threads: u32,
+    grown: Option<u32>,
 }
 
 impl Work {
@@ -107,7 +110,7 @@ impl Work {
                         Ok(trace) => self.trace = trace,
                         Err(problem) => break Some(problem),
                     }
-                    (self.thread, self.threads) = (0, 0);
+                    (self.thread, self.threads, self.grown) = (0, 0, None);
                     self.words.clear();
                     // The supervisor waits for it.
                     let _ = done.send(());
@@ -129,11 +132,12 @@ impl Work {
     }
 
     fn end(self, problem: Option<TraceError>) -> Recorded {
-        let threads = self.threads;
+        let (threads, grown) = (self.threads, self.grown);
         match self.trace.finish() {
-            Ok(summary) => Recorded { summary, threads, problem },
+            Ok(summary) => Recorded { summary, threads, grown, problem },
             Err(error) => {
-                Recorded { summary: Summary::default(), threads, problem: problem.or(Some(error)) }
+                let problem = problem.or(Some(error));
+                Recorded { summary: Summary::default(), threads, grown, problem }
             }
         }
     }
@@ -171,7 +175,18 @@ impl Work {
             Told::Vanished { first, count } => {
                 self.trace.unmap(PageRange::new(PageId(first), count))?;
             }
+            Told::Microset(pages) => {
+                self.grown = Some(pages);
+                self.trace.amend(&amended(&self.metadata, pages))?;
+            }
         }
         Ok(())
     }
+}
+
+/// What is known of a trace whose microsets have grown.
+fn amended(metadata: &Metadata, microset: u32) -> Metadata {
+    let mut metadata = metadata.clone();
+    metadata.other.insert("microset".to_owned(), microset.into());
+    metadata
 }

@@ -194,7 +194,8 @@ impl Auto<'_> {
 
     /// Has this run recorded, and plans what the next one follows; says `why`.
     fn record(&self, entry: &Entry, limit: &ChosenLimit, why: &str) -> Result<ExitCode, Failure> {
-        let how = Recording { microset: microset(local_pages(limit.for_process())), exact: false };
+        let microset = microset(local_pages(limit.for_process()));
+        let how = Recording { microset, exact: false, grows: true };
         let draft = entry.trace_draft();
         let writer = match Writer::new(draft.path(), metadata(how, self.path, self.command)) {
             Ok(writer) => writer,

@@ -120,7 +120,7 @@ impl Parts {
             return Ok(Order::Nothing);
         }
         let entry = store.part_entry(&program, &arguments, part).map_err(own)?;
-        let how = Recording { microset: microset(self.limit), exact: false };
+        let how = Recording { microset: microset(self.limit), exact: false, grows: false };
         let mut command = vec![program.clone().into_os_string()];
         command.extend(arguments);
         let trace = entry.trace_draft();

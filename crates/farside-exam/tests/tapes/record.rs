@@ -140,6 +140,46 @@ fn a_trace_in_runs_holds_all_pages_in_nearly_the_same_order() {
     assert!(wrong < 300, "{wrong} pages at other places: {:?}", &first[..20]);
 }
 
+/// The microset that a trace says it has.
+fn microset_of(trace: &Path) -> u64 {
+    let reader = TraceReader::open(trace).expect("a trace");
+    let metadata = reader.metadata().expect("a trace of ours says what it is of");
+    metadata.other["microset"].as_u64().expect("a number")
+}
+
+#[test]
+fn microsets_grow_for_programs_that_come_back_to_more_pages() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = directory.path().join("trace.fpt");
+    let output = record(&trace, &[], "down");
+    assert_eq!(output.stdout, plain("down").stdout);
+    // 3,000 pages come again and again, 200 times.
+    let (microset, noted) = (microset_of(&trace), read(&trace).accesses.len());
+    assert!((3000..=8192).contains(&microset), "microsets of {microset} pages");
+    assert!((6000..200_000).contains(&noted), "{noted} pages noted");
+    let text = String::from_utf8_lossy(&output.stderr);
+    let grouped = format!("{},{:03}", microset / 1000, microset % 1000);
+    assert!(text.contains(&format!(", in microsets of up to {grouped} in ")), "{text}");
+    // One that is given stays, and so does one that is large enough.
+    record(&trace, &["--microset", "3500"], "down");
+    assert_eq!(microset_of(&trace), 3500);
+    record(&trace, &[], "scan");
+    assert_eq!(microset_of(&trace), 1024);
+}
+
+#[test]
+fn a_trace_is_not_recorded_into_a_pipe() {
+    let shell = format!(
+        "{} record -o /dev/stdout -- {} few | cat",
+        farside().display(),
+        program().display()
+    );
+    let output = Command::new("sh").args(["-c", &shell]).output().expect("sh starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("/dev/stdout: a trace cannot be recorded into a pipe"), "{text}");
+    assert_eq!(output.stdout, b"");
+}
+
 #[test]
 fn instructions_that_need_several_pages_get_them() {
     for microset in ["1", "2", "3"] {

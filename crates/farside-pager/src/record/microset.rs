@@ -3,6 +3,9 @@
 //! Only the pages of the thread's current *microset* are mapped. When a page that is not in it is used and
 //! it is full, all of it is unmapped and a new one begins. Within a microset each page is noted once.
 
+use super::Recording;
+use super::returns::Returns;
+
 /// Streams of consecutive pages that are followed at once.
 const STREAMS: usize = 8;
 
@@ -40,6 +43,8 @@ pub struct Microset {
     recent: Vec<u64>,
     /// What comes back to pages that have just been unmapped.
     stuck: Stuck,
+    /// What tells whether it is too small, if it may grow.
+    returns: Option<Returns>,
 }
 
 /// An instruction that comes back to pages again and again. It may need more of them at once than it is
@@ -84,8 +89,8 @@ struct Stream {
 
 impl Microset {
     /// A thread's first microset, of at most `size` pages, of which a sixteenth may be taken to be used because
-    /// their neighbours are; if `exact`, none.
-    pub fn new(size: usize, exact: bool) -> Self {
+    /// their neighbours are; if `exact`, none. If it `grows`, the size is only the first.
+    pub fn new(Recording { microset: size, exact, grows }: Recording) -> Self {
         let most = if exact { 1 } else { (size as u64 / 16).clamp(1, LONGEST_RUN) };
         Self {
             size,
@@ -95,6 +100,7 @@ impl Microset {
             next_stream: 0,
             recent: Vec::new(),
             stuck: Stuck::default(),
+            returns: grows.then(Returns::new),
         }
     }
 
@@ -105,7 +111,10 @@ impl Microset {
 
     /// Whether a page is in it.
     pub fn contains(&self, page: u64) -> bool {
-        self.pages.contains(&page)
+        match &self.returns {
+            Some(returns) => returns.is_among_last(page, self.pages.len() as u64),
+            None => self.pages.contains(&page),
+        }
     }
 
     /// Its pages in the order of their first use.
@@ -150,8 +159,27 @@ impl Microset {
         (1, false)
     }
 
+    /// The thread faulted on a page, and may have up to `most` pages in a microset: the size of this one from now on, if
+    /// it has become larger.
+    pub fn grow(&mut self, page: u64, most: usize) -> Option<usize> {
+        let returns = self.returns.as_mut()?;
+        returns.fault(page, self.size);
+        let size = returns.better_size(self.size, most)?;
+        self.size = size;
+        Some(size)
+    }
+
+    /// It has no more than `size` pages from the next one on, and does not grow any more.
+    pub fn stay(&mut self, size: usize) {
+        self.size = size;
+        self.returns = None;
+    }
+
     /// Pages that were mapped: `count` of them from `first` on.
     pub fn add(&mut self, first: u64, count: u64) {
+        if let Some(returns) = &mut self.returns {
+            returns.note(first, count);
+        }
         self.pages.extend(first..first + count);
         for stream in &mut self.streams {
             let belongs = stream.end > 0 && (stream.end == first || stream.first == first + count);
@@ -184,9 +212,13 @@ impl Microset {
 mod tests {
     use super::*;
 
+    fn how(microset: usize, exact: bool) -> Recording {
+        Recording { microset, exact, grows: false }
+    }
+
     /// Uses `pages` in order; returns the microsets that came of it.
     fn trace(size: usize, exact: bool, pages: impl IntoIterator<Item = u64>) -> Vec<Vec<u64>> {
-        let mut microset = Microset::new(size, exact);
+        let mut microset = Microset::new(how(size, exact));
         let mut ended = Vec::new();
         for (place, page) in pages.into_iter().enumerate() {
             if microset.pages().contains(&page) {
@@ -219,7 +251,7 @@ mod tests {
     #[test]
     fn an_instruction_that_needs_many_pages_gets_them() {
         for size in [1, 2, 7] {
-            let mut microset = Microset::new(size, true);
+            let mut microset = Microset::new(how(size, true));
             let needed: Vec<u64> = (0..32).map(|i| i * 100).collect();
             let mut faults = 0;
             // The instruction starts again after each fault, until all are mapped.
@@ -237,7 +269,7 @@ mod tests {
 
     #[test]
     fn streams_are_followed_in_growing_runs() {
-        let mut microset = Microset::new(1024, false);
+        let mut microset = Microset::new(how(1024, false));
         let mut runs = Vec::new();
         let (mut up, mut down) = (1_000, 90_000);
         for _ in 0..9 {
@@ -252,7 +284,7 @@ mod tests {
             down -= step.run;
         }
         assert_eq!(runs, [1, 2, 4, 8, 16, 32, 64, 64, 64]);
-        assert_eq!(Microset::new(1024, true).need(5, || None).run, 1);
+        assert_eq!(Microset::new(how(1024, true)).need(5, || None).run, 1);
     }
 
     #[test]

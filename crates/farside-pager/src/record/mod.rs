@@ -6,6 +6,7 @@
 //! until it does not fault any more. Nobody finds pages mapped because another thread uses them.
 
 mod microset;
+mod returns;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +40,9 @@ pub struct Recording {
     /// Whether each page is noted by a fault of its own. If not, streams of neighbouring pages are noted in runs of
     /// up to a sixteenth of a microset.
     pub exact: bool,
+    /// Whether the microsets of a program with one thread become larger where it comes back, again and again, to pages
+    /// that have just been unmapped.
+    pub grows: bool,
 }
 
 /// A fault of the program.
@@ -113,8 +117,13 @@ impl Recorder {
 
     /// The number of the thread that the kernel calls `id`.
     fn number(&self, notes: &mut Notes, id: u32) -> usize {
-        let Recording { microset, exact } = self.how;
-        notes.threads.number(id, self.surroundings.threads, || Microset::new(microset, exact))
+        let new = || Microset::new(self.how);
+        let number = notes.threads.number(id, self.surroundings.threads, new);
+        if self.how.grows && notes.threads.count() > 1 {
+            // Whose turn it is keeps the others waiting for the longer the larger its microset is.
+            notes.threads.all().for_each(|microset| microset.stay(self.how.microset));
+        }
+        number
     }
 
     /// Tells of names that are kept elsewhere; `kept` says that the pages have content from before.
@@ -220,6 +229,10 @@ impl Pager {
             // It had to leave while it was in use, which is noted already.
             return self.map_run(w, page, Step { keep: None, run: 1, down: false }).map(drop);
         }
+        let most = self.most_in_microset();
+        if let Some(size) = notes.threads[thread].grow(page, most) {
+            Told::Microset(size as u32).encode(&mut notes.words);
+        }
         let step =
             notes.threads[thread].need(page, || (recorder.surroundings.instruction)(fault.thread));
         if let Some(keep) = step.keep {
@@ -238,6 +251,16 @@ impl Pager {
         let mapped = self.map_run(w, page, step)?;
         recorder.note(notes, thread, mapped, fault.write);
         Ok(())
+    }
+
+    /// Pages that a microset may grow to: two have room in the local memory, beside what a run that follows a tape has
+    /// on its way, and it is no large part of what the program has: a plan for a fifth of that is still of use.
+    fn most_in_microset(&self) -> usize {
+        const ON_ITS_WAY: u64 = 512;
+        const FEW: u64 = 8192;
+        let limit = self.budget.limit();
+        let planned = limit.saturating_sub(ON_ITS_WAY).max(limit / 4);
+        (self.touched() / 8).max(FEW).min(planned / 2) as usize
     }
 
     /// Whether pages may have been evicted, or unmapped by the replacement policy.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::columns::EncodedBlock;
@@ -9,6 +10,9 @@ use super::frame::Packer;
 use super::index::{Entry, Index};
 use super::{BLOCK_MAGIC, MAX_BLOCK_ACCESSES, MAX_BLOCK_EVENTS, Summary, header};
 use crate::{Metadata, TraceError};
+
+/// Bytes of metadata that may be amended.
+const SPARE_ROOM: usize = 8;
 
 /// Compresses blocks and writes them, each in one piece, into a trace in Farside's own format.
 ///
@@ -19,6 +23,8 @@ pub struct BlockWriter<W: Write = File> {
     path: PathBuf,
     /// Bytes written.
     offset: u64,
+    /// Bytes of metadata in the header.
+    room: usize,
     packer: Packer,
     packed: Vec<u8>,
     index: Index,
@@ -35,10 +41,23 @@ impl BlockWriter<File> {
     pub fn create(path: impl AsRef<Path>, metadata: &Metadata) -> Result<Self, TraceError> {
         let path = path.as_ref();
         // Metadata that does not fit must not cost the file that was there.
-        header::encode(metadata, path)?;
+        header::encode(metadata, 0, path)?;
         let file = File::create(path)
             .map_err(|source| TraceError::Create { path: path.to_owned(), source })?;
         Self::new(file, path, metadata)
+    }
+
+    /// Replaces the metadata, which may take a few digits more than what was there. Of the page size the old one stays.
+    ///
+    /// # Errors
+    /// [`TraceError::Unwritable`] if there is no room for them, [`TraceError::Write`] if the header cannot be written,
+    /// as in a pipe.
+    pub fn amend(&mut self, metadata: &Metadata) -> Result<(), TraceError> {
+        let header = header::encode(metadata, self.room, &self.path)?;
+        if header::room(&header) > self.room {
+            return Err(self.unwritable("its new metadata takes more room than the old".into()));
+        }
+        self.sink.write_all_at(&header, 0).map_err(|source| self.failed(source))
     }
 }
 
@@ -51,11 +70,13 @@ impl<W: Write> BlockWriter<W> {
         let path = name.into();
         let packer =
             Packer::new().map_err(|source| TraceError::Create { path: path.clone(), source })?;
-        let header = header::encode(metadata, &path)?;
+        let header = header::encode(metadata, 0, &path)?;
+        let header = header::encode(metadata, header::room(&header) + SPARE_ROOM, &path)?;
         let mut writer = Self {
             sink,
             path,
             offset: 0,
+            room: header::room(&header),
             packer,
             packed: Vec::new(),
             index: Index::default(),

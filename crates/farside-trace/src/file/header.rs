@@ -14,16 +14,21 @@ const CHECKSUM_BYTES: usize = 8;
 /// Largest binary logarithm of a page size.
 const MAX_PAGE_SHIFT: u32 = 63;
 
-/// The header as it stands in the file at `path`.
+/// The header as it stands in the file at `path`, with spaces after metadata that take fewer than `least` bytes.
 ///
 /// # Errors
 /// [`TraceError::Unwritable`] if the metadata does not fit.
-pub(super) fn encode(metadata: &Metadata, path: &Path) -> Result<Vec<u8>, TraceError> {
+pub(super) fn encode(
+    metadata: &Metadata,
+    least: usize,
+    path: &Path,
+) -> Result<Vec<u8>, TraceError> {
     let unwritable = |problem: String| TraceError::Unwritable { path: path.to_owned(), problem };
     if metadata.page_shift > MAX_PAGE_SHIFT {
         return Err(unwritable(format!("a page shift of {} makes no sense", metadata.page_shift)));
     }
-    let json = serde_json::to_vec(metadata).map_err(|error| unwritable(error.to_string()))?;
+    let mut json = serde_json::to_vec(metadata).map_err(|error| unwritable(error.to_string()))?;
+    json.resize(json.len().max(least), b' ');
     if json.len() > MAX_METADATA_BYTES {
         let length = json.len();
         return Err(unwritable(format!(
@@ -39,6 +44,11 @@ pub(super) fn encode(metadata: &Metadata, path: &Path) -> Result<Vec<u8>, TraceE
     let sum = checksum(&[&bytes]);
     bytes.extend_from_slice(&sum.to_le_bytes());
     Ok(bytes)
+}
+
+/// Bytes of metadata in a header.
+pub(super) fn room(header: &[u8]) -> usize {
+    header.len() - FIXED_BYTES - CHECKSUM_BYTES
 }
 
 /// Reads the header; `input` continues with the first block.

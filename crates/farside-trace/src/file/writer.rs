@@ -31,6 +31,14 @@ impl TraceWriter<File> {
     pub fn create(path: impl AsRef<Path>, metadata: &Metadata) -> Result<Self, TraceError> {
         BlockWriter::create(path, metadata).map(Self::to)
     }
+
+    /// Replaces the metadata, which may take a few digits more than what was there.
+    ///
+    /// # Errors
+    /// As [`BlockWriter::amend`](crate::BlockWriter::amend).
+    pub fn amend(&mut self, metadata: &Metadata) -> Result<(), TraceError> {
+        self.blocks.amend(metadata)
+    }
 }
 
 impl<W: Write> TraceWriter<W> {
