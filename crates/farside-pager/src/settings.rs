@@ -137,6 +137,9 @@ pub mod env {
 /// Least local limit that can work, in bytes: below it one instruction's pages and a batch do not fit.
 pub const LEAST_LIMIT: u64 = 1 << 20;
 
+/// Pages in a microset where all fits, as the paper chose it.
+pub const MICROSET: usize = 1024;
+
 /// Most pages in a microset.
 pub const MOST_MICROSET: usize = 1 << 20;
 

@@ -1,10 +1,7 @@
 //! Microsets that fit into the local memory of a recorded run.
 
 use farside_os::memory::PAGE;
-use farside_pager::settings::{LEAST_LIMIT, Limit};
-
-/// Pages in a microset where all fits, as the paper chose it.
-pub const MICROSET: usize = 1024;
+use farside_pager::settings::{LEAST_LIMIT, Limit, MICROSET};
 
 /// Smallest microset that is chosen: with less, recording takes far longer.
 const LEAST_MICROSET: usize = 16;

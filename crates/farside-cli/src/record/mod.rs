@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use farside_pager::Recording;
-use farside_pager::settings::MOST_MICROSET;
+use farside_pager::settings::{MICROSET, MOST_MICROSET};
 use farside_trace::Metadata;
 use serde_json::json;
 
@@ -112,7 +112,7 @@ impl RecordArguments {
                  is --microset {largest}, or give it more with --local"
             ))),
             None => {
-                if largest < fit::MICROSET && !quiet {
+                if largest < MICROSET && !quiet {
                     run::complain(&format!(
                         "recording in microsets of {largest} pages, as larger ones do not fit into local memory"
                     ));

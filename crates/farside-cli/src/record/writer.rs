@@ -176,8 +176,11 @@ impl Work {
                 self.trace.unmap(PageRange::new(PageId(first), count))?;
             }
             Told::Microset(pages) => {
-                self.grown = Some(pages);
-                self.trace.amend(&amended(&self.metadata, pages))?;
+                // Threads tell of their own, and those that begin later of small ones.
+                if self.grown.is_none_or(|before| before < pages) {
+                    self.grown = Some(pages);
+                    self.trace.amend(&amended(&self.metadata, pages))?;
+                }
             }
         }
         Ok(())

@@ -100,6 +100,19 @@ impl Ran {
     }
 }
 
+/// Local memory that is a share of a footprint that nobody knows yet begins with the least there is.
+#[test]
+fn microsets_of_a_first_run_grow_with_its_local_memory() {
+    for pattern in ["scan", "threads"] {
+        let user = User::new();
+        assert!(user.run("20%", pattern).like_plain(pattern).recorded());
+        let trace = user.kept("/trace.fpt").pop().expect("it is kept");
+        let microset = super::record::microset_of(&trace);
+        assert!((64..=1024).contains(&microset), "{pattern}: microsets of {microset} pages");
+        assert!(!user.run("20%", pattern).like_plain(pattern).recorded());
+    }
+}
+
 #[test]
 fn the_first_run_is_recorded_and_the_second_follows() {
     for pattern in ["scan", "threads", "child"] {

@@ -141,7 +141,7 @@ fn a_trace_in_runs_holds_all_pages_in_nearly_the_same_order() {
 }
 
 /// The microset that a trace says it has.
-fn microset_of(trace: &Path) -> u64 {
+pub fn microset_of(trace: &Path) -> u64 {
     let reader = TraceReader::open(trace).expect("a trace");
     let metadata = reader.metadata().expect("a trace of ours says what it is of");
     metadata.other["microset"].as_u64().expect("a number")

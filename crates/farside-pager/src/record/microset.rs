@@ -5,6 +5,7 @@
 
 use super::Recording;
 use super::returns::Returns;
+use crate::settings::MICROSET;
 
 /// Streams of consecutive pages that are followed at once.
 const STREAMS: usize = 8;
@@ -43,7 +44,9 @@ pub struct Microset {
     recent: Vec<u64>,
     /// What comes back to pages that have just been unmapped.
     stuck: Stuck,
-    /// What tells whether it is too small, if it may grow.
+    /// Whether it grows with the local memory, up to the usual size.
+    grows: bool,
+    /// What tells whether it is too small even so, if it may grow further.
     returns: Option<Returns>,
 }
 
@@ -87,11 +90,16 @@ struct Stream {
     run: u64,
 }
 
+/// Pages of a stream that are taken to be used together, in microsets of `size` pages.
+fn longest_run(size: usize) -> u64 {
+    (size as u64 / 16).clamp(1, LONGEST_RUN)
+}
+
 impl Microset {
     /// A thread's first microset, of at most `size` pages, of which a sixteenth may be taken to be used because
     /// their neighbours are; if `exact`, none. If it `grows`, the size is only the first.
     pub fn new(Recording { microset: size, exact, grows }: Recording) -> Self {
-        let most = if exact { 1 } else { (size as u64 / 16).clamp(1, LONGEST_RUN) };
+        let most = if exact { 1 } else { longest_run(size) };
         Self {
             size,
             most,
@@ -100,6 +108,7 @@ impl Microset {
             next_stream: 0,
             recent: Vec::new(),
             stuck: Stuck::default(),
+            grows,
             returns: grows.then(Returns::new),
         }
     }
@@ -159,19 +168,25 @@ impl Microset {
         (1, false)
     }
 
-    /// The thread faulted on a page, and may have up to `most` pages in a microset: the size of this one from now on, if
-    /// it has become larger.
-    pub fn grow(&mut self, page: u64, most: usize) -> Option<usize> {
-        let returns = self.returns.as_mut()?;
-        returns.fault(page, self.size);
-        let size = returns.better_size(self.size, most)?;
+    /// The thread faulted on a page. There is room for microsets of `room` pages, of which those that are larger than
+    /// usual may have `most`. The size of this one from now on, if it has become larger.
+    pub fn grow(&mut self, page: u64, room: usize, most: usize) -> Option<usize> {
+        let doubled = 2 * self.size;
+        let size = if self.grows && doubled <= room.min(MICROSET) {
+            doubled
+        } else {
+            let returns = self.returns.as_mut()?;
+            returns.fault(page, self.size);
+            returns.better_size(self.size, most)?
+        };
         self.size = size;
+        self.most = longest_run(size);
         Some(size)
     }
 
-    /// It has no more than `size` pages from the next one on, and does not grow any more.
-    pub fn stay(&mut self, size: usize) {
-        self.size = size;
+    /// It has no more pages than usual from the next one on, and does not grow further.
+    pub fn stay_usual(&mut self) {
+        self.size = self.size.min(MICROSET);
         self.returns = None;
     }
 
@@ -285,6 +300,22 @@ mod tests {
         }
         assert_eq!(runs, [1, 2, 4, 8, 16, 32, 64, 64, 64]);
         assert_eq!(Microset::new(how(1024, true)).need(5, || None).run, 1);
+    }
+
+    #[test]
+    fn microsets_grow_with_the_local_memory() {
+        let mut microset = Microset::new(Recording { microset: 16, exact: false, grows: true });
+        let mut sizes = Vec::new();
+        for (page, room) in [31, 32, 32, 100, 5000, 5000, 5000, 5000, 5000].into_iter().enumerate()
+        {
+            sizes.extend(microset.grow(page as u64 * 100, room, room));
+        }
+        assert_eq!(sizes, [32, 64, 128, 256, 512, 1024]);
+        assert_eq!(microset.need(7, || None).run, 1);
+        microset.add(7, 1);
+        assert_eq!(microset.grow(8, 100_000, 100_000), None);
+        let mut fixed = Microset::new(how(16, false));
+        assert_eq!(fixed.grow(8, 100_000, 100_000), None);
     }
 
     #[test]

@@ -32,6 +32,10 @@ const TURN_NS: u64 = 1_000_000;
 /// As much longer for each page of its microset: that is what it costs to map these again.
 const PAGE_NS: u64 = 10_000;
 
+/// A microset of so many pages is of use to plans for most programs; a larger one is to be no large part of what the
+/// program has, so that it is to plans for a fifth of that.
+const FEW: usize = 8192;
+
 /// How a program is recorded.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
@@ -40,8 +44,8 @@ pub struct Recording {
     /// Whether each page is noted by a fault of its own. If not, streams of neighbouring pages are noted in runs of
     /// up to a sixteenth of a microset.
     pub exact: bool,
-    /// Whether the microsets of a program with one thread become larger where it comes back, again and again, to pages
-    /// that have just been unmapped.
+    /// Whether microsets of fewer pages than [usual](crate::settings::MICROSET) grow with the local memory; and those of a program with
+    /// one thread further, where it comes back, again and again, to pages that have just been unmapped.
     pub grows: bool,
 }
 
@@ -121,7 +125,7 @@ impl Recorder {
         let number = notes.threads.number(id, self.surroundings.threads, new);
         if self.how.grows && notes.threads.count() > 1 {
             // Whose turn it is keeps the others waiting for the longer the larger its microset is.
-            notes.threads.all().for_each(|microset| microset.stay(self.how.microset));
+            notes.threads.all().for_each(Microset::stay_usual);
         }
         number
     }
@@ -229,8 +233,9 @@ impl Pager {
             // It had to leave while it was in use, which is noted already.
             return self.map_run(w, page, Step { keep: None, run: 1, down: false }).map(drop);
         }
-        let most = self.most_in_microset();
-        if let Some(size) = notes.threads[thread].grow(page, most) {
+        let room = self.room_for_microsets(notes.threads.count());
+        let most = room.min(self.touched() as usize / 8).max(FEW.min(room));
+        if let Some(size) = notes.threads[thread].grow(page, room, most) {
             Told::Microset(size as u32).encode(&mut notes.words);
         }
         let step =
@@ -253,14 +258,13 @@ impl Pager {
         Ok(())
     }
 
-    /// Pages that a microset may grow to: two have room in the local memory, beside what a run that follows a tape has
-    /// on its way, and it is no large part of what the program has: a plan for a fifth of that is still of use.
-    fn most_in_microset(&self) -> usize {
+    /// Pages of which two microsets of each of so many threads have room in the local memory, beside what a run that
+    /// follows a tape has on its way.
+    fn room_for_microsets(&self, threads: usize) -> usize {
         const ON_ITS_WAY: u64 = 512;
-        const FEW: u64 = 8192;
         let limit = self.budget.limit();
         let planned = limit.saturating_sub(ON_ITS_WAY).max(limit / 4);
-        (self.touched() / 8).max(FEW).min(planned / 2) as usize
+        planned as usize / 2 / threads.max(1)
     }
 
     /// Whether pages may have been evicted, or unmapped by the replacement policy.
