@@ -37,6 +37,8 @@ const UNLIMITED: u64 = 1 << 48;
 /// Frames that are lent are used by others than the paged region, for which there are so many less.
 pub struct Budget {
     limit: AtomicU64,
+    /// What no limit is above.
+    most: u64,
     /// Whether nobody has to make room for others.
     unlimited: AtomicBool,
     /// Including those that are lent.
@@ -50,18 +52,29 @@ impl Budget {
     pub fn new(limit: u64, counters: &'static Counters) -> Self {
         let zero = || AtomicU64::new(0);
         let unlimited = AtomicBool::new(false);
-        let budget = Self { limit: zero(), unlimited, used: zero(), lent: zero(), counters };
+        let (limited, used, lent) = (zero(), zero(), zero());
+        let budget = Self { limit: limited, most: UNLIMITED, unlimited, used, lent, counters };
         budget.set_limit(limit);
         budget
     }
 
-    /// A budget of as many frames as are asked for, but no more than `most` if that is given, until there is a limit.
-    /// What is shown as that is no less than what is used.
-    pub fn unlimited(most: Option<u64>, counters: &'static Counters) -> Self {
+    /// A budget of as many frames as are asked for, until there is a limit. What is shown as that is no less than what is used.
+    pub fn unlimited(counters: &'static Counters) -> Self {
         let budget = Self::new(0, counters);
-        budget.limit.store(most.unwrap_or(UNLIMITED), Relaxed);
+        budget.limit.store(UNLIMITED, Relaxed);
         budget.unlimited.store(true, Relaxed);
         budget
+    }
+
+    /// The same with no more than `most` frames, whatever the limit.
+    pub fn of_at_most(mut self, most: u64) -> Self {
+        self.most = most;
+        if self.is_unlimited() {
+            self.limit.store(most, Relaxed);
+        } else {
+            self.set_limit(self.whole());
+        }
+        self
     }
 
     /// Whether there is no limit.
@@ -116,6 +129,7 @@ impl Budget {
 
     /// Changes the number of frames allowed.
     pub fn set_limit(&self, limit: u64) {
+        let limit = limit.min(self.most);
         self.unlimited.store(false, Relaxed);
         self.limit.store(limit, Relaxed);
         self.counters.limit_bytes.store(limit * PAGE as u64, Relaxed);
@@ -326,7 +340,7 @@ mod tests {
     #[test]
     fn without_a_limit_what_is_used_is_shown_until_there_is_one() {
         let counters = Box::leak(Box::default());
-        let budget = Budget::unlimited(None, counters);
+        let budget = Budget::unlimited(counters);
         let shown = || counters.limit_bytes.load(Relaxed) / PAGE as u64;
         assert_eq!((budget.take(5000), budget.is_unlimited(), shown()), (5000, true, 5000));
         budget.give(4000);
@@ -336,8 +350,11 @@ mod tests {
         // Somebody who saw that there was none comes late.
         budget.show_limit(1 << 40);
         assert_eq!(shown(), 1200);
-        let bounded = Budget::unlimited(Some(700), counters);
+        let bounded = Budget::unlimited(counters).of_at_most(700);
         assert_eq!((bounded.take(5000), bounded.is_unlimited()), (700, true));
+        bounded.set_limit(1 << 35);
+        assert_eq!((bounded.limit(), shown()), (700, 700));
+        assert_eq!(Budget::new(1 << 35, counters).of_at_most(700).limit(), 700);
     }
 
     #[test]

@@ -177,11 +177,14 @@ impl Pager {
             (None, Limit::Bytes(bytes)) => bytes / PAGE as u64,
             (None, Limit::PercentOfTouched(_)) => LEAST_LIMIT / PAGE as u64,
         };
-        let watched = u64::from(parts.area_positions) / 16 * 15;
         let budget = match parts.limit.is_none() && ordered.is_none() {
-            // What is recorded has to have room to be unmapped.
-            true => Budget::unlimited(parts.recorder.is_some().then_some(watched), parts.counters),
+            true => Budget::unlimited(parts.counters),
             false => Budget::new(limit, parts.counters),
+        };
+        let budget = match parts.recorder {
+            // What is recorded has to have room to be unmapped.
+            Some(_) => budget.of_at_most(u64::from(parts.area_positions) / 16 * 15),
+            None => budget,
         };
         let mut policy = Assigned::new(parts.policy);
         policy.set_capacity(capacity(limit));

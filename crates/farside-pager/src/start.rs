@@ -34,8 +34,14 @@ use crate::word::POSITION_BITS;
 /// Most positions in the frame area, 64 GiB: they bound how much can be watched at once.
 const AREA_POSITIONS: u64 = 1 << POSITION_BITS;
 
-/// Pages of the smallest far region that is tried, 4 GiB.
-const LEAST_PAGES: u64 = 1 << 20;
+/// Pages of the smallest far region that is tried, 1 GiB.
+const LEAST_PAGES: u64 = 1 << 18;
+
+/// What the tables of the pager and of the far store take for a page at most, in bytes.
+const TABLES_BYTES: usize = 32;
+
+/// Address space that is left for all else, in bytes: what is shared with the node takes 2 GiB.
+const LEFT: usize = 7 << 29;
 
 /// Why a process cannot be put on far memory.
 #[derive(Debug, Error)]
@@ -231,18 +237,27 @@ fn reserve_both() -> Result<Reserved, OsError> {
     }
 }
 
-/// Reserves a far region of so many pages, and a frame area for all that may be unmapped of it.
+/// Reserves a far region of so many pages, and a frame area for what may be unmapped of it, if enough is left then.
 fn reserve_for(pages: u64) -> Result<Reserved, OsError> {
     let region = "the far region";
     let base = reserve(pages as usize * PAGE, 2 << 20, region)?;
-    let area_positions = pages.min(AREA_POSITIONS) as u32;
-    match reserve(area_positions as usize * PAGE, PAGE, "the frame area") {
-        Ok(area) => Ok(Reserved { base, pages, area, area_positions }),
-        Err(error) => {
-            unmap(base, pages as usize * PAGE, region)?;
-            Err(error)
-        }
+    let area_positions = (pages / 4).min(AREA_POSITIONS) as u32;
+    let left = LEFT + pages as usize * TABLES_BYTES;
+    let reserved =
+        reserve(area_positions as usize * PAGE, PAGE, "the frame area").and_then(|area| {
+            let free = reserve(left, PAGE, "what else a process needs");
+            match free.and_then(|at| unmap(at, left, "address space")) {
+                Ok(()) => Ok(Reserved { base, pages, area, area_positions }),
+                Err(error) => {
+                    unmap(area, area_positions as usize * PAGE, "the frame area")?;
+                    Err(error)
+                }
+            }
+        });
+    if reserved.is_err() {
+        unmap(base, pages as usize * PAGE, region)?;
     }
+    reserved
 }
 
 impl Service {

@@ -9,8 +9,13 @@ use crate::sys::{self, PAGE, page_up};
 
 /// Share of the range, from its start, that belongs to the runtime heap.
 const RUNTIME_SHARE: usize = 16;
+/// What belongs to it at least, in bytes: a policy takes some ten for each page that the machine has.
+const RUNTIME_LEAST: usize = 1 << 29;
 /// Sizes to try to reserve, in bytes: a limit on address space may forbid the larger ones.
-const SIZES: [usize; 5] = [1 << 40, 1 << 38, 1 << 36, 1 << 34, 1 << 31];
+const SIZES: [usize; 5] = [1 << 40, 1 << 38, 1 << 36, 1 << 34, LEAST];
+const LEAST: usize = 1 << 31;
+/// So many times as much address space must be free as is reserved, unless that is the least: most is for the far region.
+const FREE: usize = 8;
 /// The allocator's blocks of metadata and large extents are aligned to this, in bytes.
 const BIG_ALIGN: usize = 2 << 20;
 
@@ -32,13 +37,19 @@ pub fn contains(addr: usize) -> bool {
 /// Whether `addr`, which lies in the local range, belongs to the runtime heap.
 #[inline]
 pub fn is_runtime(addr: usize) -> bool {
-    addr - START.load(Relaxed) < LEN.load(Relaxed) / RUNTIME_SHARE
+    addr - START.load(Relaxed) < runtime_len(LEN.load(Relaxed))
+}
+
+/// Length of the runtime heap's part of a range; 0 when nothing could be reserved.
+#[inline]
+fn runtime_len(len: usize) -> usize {
+    (len / RUNTIME_SHARE).max(RUNTIME_LEAST).min(len)
 }
 
 /// Start and length of the runtime heap's part; length 0 when nothing could be reserved.
 pub fn runtime_part() -> (usize, usize) {
     reserve();
-    (START.load(Relaxed), LEN.load(Relaxed) / RUNTIME_SHARE)
+    (START.load(Relaxed), runtime_len(LEN.load(Relaxed)))
 }
 
 /// Reserves the range on the first call. Before the first thread is made there is nobody to wait for;
@@ -50,13 +61,16 @@ fn reserve() {
             continue;
         }
         for size in SIZES {
+            if size > LEAST && !is_free(FREE * size) {
+                continue;
+            }
             // SAFETY: a new mapping takes nobody's memory.
             let mapped = unsafe {
                 sys::mmap_anonymous(0, size + BIG_ALIGN, libc::PROT_NONE, libc::MAP_NORESERVE)
             };
             if let Ok(at) = mapped {
                 let start = at.next_multiple_of(BIG_ALIGN);
-                NEXT.store(start + size / RUNTIME_SHARE, Relaxed);
+                NEXT.store(start + runtime_len(size), Relaxed);
                 LEN.store(size, Relaxed);
                 START.store(start, Release);
                 return;
@@ -67,6 +81,15 @@ fn reserve() {
         ]);
         // SAFETY: ends the process; there is no memory to go on with.
         unsafe { libc::_exit(125) };
+    }
+}
+
+/// Whether there is so much address space to be had.
+fn is_free(len: usize) -> bool {
+    // SAFETY: a new mapping takes nobody's memory, and nobody knows of it when it is given back.
+    unsafe {
+        sys::mmap_anonymous(0, len, libc::PROT_NONE, libc::MAP_NORESERVE)
+            .is_ok_and(|at| sys::munmap(at, len).is_ok())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The exam, one module per program. One executable, because linking is the slow part.
 
+mod address_space;
 mod all_local;
 mod bad_days;
 mod balance;
