@@ -44,8 +44,8 @@ pub struct Recording {
     /// Whether each page is noted by a fault of its own. If not, streams of neighbouring pages are noted in runs of
     /// up to a sixteenth of a microset.
     pub exact: bool,
-    /// Whether microsets of fewer pages than [usual](crate::settings::MICROSET) grow with the local memory; and those of a program with
-    /// one thread further, where it comes back, again and again, to pages that have just been unmapped.
+    /// Whether microsets of fewer pages than [usual](crate::settings::MICROSET) grow with the local memory; and those of
+    /// a program with one thread further, where it comes back, again and again, to pages that have just been unmapped.
     pub grows: bool,
 }
 
