@@ -121,9 +121,10 @@ impl Recorder {
 
     /// The number of the thread that the kernel calls `id`.
     fn number(&self, notes: &mut Notes, id: u32) -> usize {
+        let known = notes.threads.count();
         let new = || Microset::new(self.how);
         let number = notes.threads.number(id, self.surroundings.threads, new);
-        if self.how.grows && notes.threads.count() > 1 {
+        if notes.threads.count() > known.max(1) {
             // Whose turn it is keeps the others waiting for the longer the larger its microset is.
             notes.threads.all().for_each(Microset::stay_usual);
         }

@@ -29,7 +29,7 @@ pub struct Returns {
     spared: Vec<u32>,
 }
 
-/// Sizes that a microset of `size` pages may grow to, each by a ninth to a sixteenth more than the one before.
+/// Sizes that a microset of `size` pages may grow to, each by an eighth to a sixteenth more than the one before.
 fn sizes(size: usize) -> impl Iterator<Item = usize> {
     let doubled = std::iter::successors(Some(size), |size| size.checked_mul(2));
     let all =
