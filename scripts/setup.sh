@@ -4,7 +4,7 @@
 set -eu
 
 purpose=${1:-build}
-least_rust=1.88
+least_rust=1.89
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }

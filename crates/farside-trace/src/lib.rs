@@ -21,4 +21,4 @@ pub use file::{
 pub use metadata::{Filter, Metadata};
 pub use page::{PAGE_SHIFT, PAGE_SIZE, PageId, PageRange};
 pub use reader::{Accesses, Record, Records, TraceFormat, TraceReader};
-pub use sample::PageSample;
+pub use sample::{PageSample, page_hash, pick_by_hash};

@@ -1,5 +1,8 @@
 //! A share of all pages, by which the others are judged.
 
+use multiversion::multiversion;
+use multiversion::target::target_cfg_f;
+
 use crate::PageId;
 
 /// Mixes the bits of page numbers, so that any of them decide (the golden ratio, in 64 bits).
@@ -7,6 +10,48 @@ const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Halvings of the sample after which there is hardly any left.
 const MOST_HALVINGS: u32 = 24;
+
+/// The number of a page, mixed up: what decides whether it is in a sample. No two pages have the same.
+#[inline(always)]
+pub fn page_hash(page: PageId, salt: u64) -> u64 {
+    // Pages are numbered densely: all bits of what differs have to decide, or the same numbers come out.
+    let hash = (page.0 ^ salt).wrapping_mul(MULTIPLIER);
+    // High bits of the product depend on all bits of the page number, but linearly.
+    (hash ^ hash >> 32).wrapping_mul(MULTIPLIER)
+}
+
+/// Appends to `picked` those of `pages` whose hashes are at most `most`, in order.
+pub fn pick_by_hash(pages: &[PageId], salt: u64, most: u64, picked: &mut Vec<PageId>) {
+    pick(pages, salt, most, picked);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+bmi1+bmi2+lzcnt+popcnt"))]
+fn pick(pages: &[PageId], salt: u64, most: u64, picked: &mut Vec<PageId>) {
+    if target_cfg_f!(target_feature = "avx512dq") {
+        pick_from_groups(pages, salt, most, picked);
+    } else {
+        pick_singly(pages, salt, most, picked);
+    }
+}
+
+/// Where many products are made at once: only those that are picked are gone to.
+#[inline(always)]
+fn pick_from_groups(pages: &[PageId], salt: u64, most: u64, picked: &mut Vec<PageId>) {
+    for group in pages.chunks(u64::BITS as usize) {
+        let bits = group.iter().enumerate();
+        let bits = bits.map(|(place, page)| u64::from(page_hash(*page, salt) <= most) << place);
+        let mut few = bits.fold(0, |few, bit| few | bit);
+        while few != 0 {
+            picked.push(group[few.trailing_zeros() as usize]);
+            few &= few - 1;
+        }
+    }
+}
+
+#[inline(always)]
+fn pick_singly(pages: &[PageId], salt: u64, most: u64, picked: &mut Vec<PageId>) {
+    picked.extend(pages.iter().filter(|page| page_hash(**page, salt) <= most));
+}
 
 /// A random share of all pages: those whose number, mixed up, is small (SHARDS; Waldspurger and others, FAST 2015).
 ///
@@ -42,9 +87,7 @@ impl PageSample {
     /// How often the sample of all pages can be halved with a page still being part of it.
     #[inline]
     pub fn most_halvings(self, page: PageId) -> u32 {
-        let mixed = (page.0 ^ self.salt).wrapping_mul(MULTIPLIER);
-        let mixed = (mixed ^ mixed >> 32).wrapping_mul(MULTIPLIER);
-        mixed.leading_zeros()
+        page_hash(page, self.salt).leading_zeros()
     }
 
     /// The share of pages that it has, about.
@@ -87,6 +130,21 @@ mod tests {
             }
             assert_eq!((0..99).filter(|_| sample.halve()).count(), 17);
             assert_eq!((0..99).filter(|_| sample.double()).count(), 24);
+        }
+    }
+
+    #[test]
+    fn those_with_small_hashes_are_picked_in_order() {
+        for (pages, share) in [(0, 1), (1, 1), (63, 2), (64, 3), (65, 1), (5_000, 50)] {
+            let pages: Vec<PageId> = (0..pages).map(|page| PageId(page * 7 % 1_000)).collect();
+            let most = u64::MAX / share;
+            let small = pages.iter().copied().filter(|page| page_hash(*page, 9) <= most);
+            let small: Vec<PageId> = std::iter::once(PageId(u64::MAX)).chain(small).collect();
+            for pick in [pick_by_hash, pick_from_groups, pick_singly] {
+                let mut picked = vec![PageId(u64::MAX)];
+                pick(&pages, 9, most, &mut picked);
+                assert_eq!(picked, small);
+            }
         }
     }
 }

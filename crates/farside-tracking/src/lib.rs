@@ -20,6 +20,6 @@ mod tracker;
 pub use active::ActiveSet;
 pub use budget::{Budget, Typical, Verdict};
 pub use curve::LiveCurve;
-pub use order::OrderedSlots;
+pub use order::{NO_SLOT, OrderedSlots};
 pub use stack::Stack;
 pub use tracker::{Tracker, TrackingOptions};

@@ -54,7 +54,7 @@ impl<T> Stack<T> {
         let slot = self.next;
         self.next += 1;
         let before = self.pages.remove(&key(page)).map(|(before, kept)| {
-            let depth = self.order.live_behind(before as usize, slot) + 1;
+            let depth = self.order.live_behind(before as usize) + 1;
             self.order.kill(before as usize);
             (depth, kept)
         });
@@ -90,8 +90,7 @@ impl<T> Stack<T> {
         }
         drop(rank);
         self.next = self.pages.len();
-        self.order = OrderedSlots::new((2 * self.next).max(LEAST_SLOTS));
-        (0..self.next).for_each(|slot| self.order.revive(slot));
+        self.order = OrderedSlots::with_live(self.next, (2 * self.next).max(LEAST_SLOTS));
     }
 }
 

@@ -21,6 +21,15 @@ impl Distances {
         self.counts[distance - 1] += 1;
     }
 
+    /// Counts references to pages of which so many others were referenced since.
+    pub(super) fn add_behind(&mut self, behind: &[u32]) {
+        let most = behind.iter().max().map_or(0, |most| *most as usize + 1);
+        if most > self.counts.len() {
+            self.counts.resize(most, 0);
+        }
+        behind.iter().for_each(|behind| self.counts[*behind as usize] += 1);
+    }
+
     /// Counts the first reference to a page, which misses in every memory.
     #[inline]
     pub fn add_cold(&mut self) {

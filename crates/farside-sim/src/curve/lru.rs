@@ -1,9 +1,7 @@
 //! The exact LRU curve in one pass.
 
-use std::hint::black_box;
-
 use farside_trace::PageId;
-use farside_tracking::OrderedSlots;
+use farside_tracking::{NO_SLOT, OrderedSlots};
 
 use super::Distances;
 use crate::page_map::{NONE, PageMap};
@@ -11,8 +9,14 @@ use crate::page_map::{NONE, PageMap};
 /// Fewest slots: little traces need no compaction.
 const LEAST_SLOTS: usize = 1 << 16;
 
-/// References that are looked at ahead.
-const AHEAD: usize = 32;
+/// Slots for each page when they are numbered anew: a byte a page, and little time for numbering.
+const ROOM: usize = 8;
+
+/// Most slots when they are numbered anew: far fewer than there are numbers for.
+const MOST_SLOTS: usize = 1 << 31;
+
+/// References that are counted together.
+const TOGETHER: usize = 64;
 
 /// LRU stack distances (Mattson and others, 1970): the number of different pages referenced since the
 /// last reference to the same page, that page included.
@@ -26,6 +30,10 @@ pub struct LruDistances {
     next: usize,
     pages: usize,
     distances: Distances,
+    /// For the references that are counted together: the slots that their pages had, and what is behind
+    /// those.
+    before: Vec<u32>,
+    behind: Vec<u32>,
 }
 
 impl LruDistances {
@@ -37,51 +45,72 @@ impl LruDistances {
             next: 0,
             pages: 0,
             distances: Distances::default(),
+            before: Vec::with_capacity(TOGETHER),
+            behind: Vec::with_capacity(TOGETHER),
         }
     }
 
     /// Counts references in order.
     ///
-    /// The slots of the next few are looked at ahead, all at once: a processor waits for many places in
-    /// memory no longer than for one.
+    /// Many together are first given their slots, then ranked, and then counted: a processor waits for
+    /// many places in memory no longer than for one, if none of them depends on what was there before.
     pub fn references(&mut self, pages: &[PageId]) {
-        for ahead in pages.chunks(AHEAD) {
-            black_box(ahead.iter().fold(0, |seen, page| seen ^ self.slots.get(*page)));
-            for page in ahead {
-                self.reference(*page);
+        pages.chunks(TOGETHER).for_each(|together| self.together(together));
+    }
+
+    fn together(&mut self, pages: &[PageId]) {
+        self.make_room(pages.len());
+        let first = self.next;
+        self.before.clear();
+        self.behind.clear();
+        for page in pages {
+            match self.take_slot(*page) {
+                Taken::Newest => self.distances.add(1),
+                Taken::First => self.before.push(NO_SLOT),
+                Taken::Instead(old) => self.before.push(old),
             }
         }
+        self.order.renew(&self.before, first, &mut self.behind);
+        self.distances.add_behind(&self.behind);
     }
 
     /// Counts a reference to `page`, and returns its distance; `None` for the first one to it.
-    #[inline]
     pub fn reference(&mut self, page: PageId) -> Option<usize> {
-        if self.next == self.order.len() {
-            self.compact();
+        self.make_room(1);
+        let slot = self.next;
+        let distance = match self.take_slot(page) {
+            Taken::Newest => Some(1),
+            Taken::First => {
+                self.order.revive(slot);
+                None
+            }
+            Taken::Instead(old) => {
+                let behind = self.order.live_behind(old as usize);
+                self.order.kill(old as usize);
+                self.order.revive(slot);
+                Some(behind + 1)
+            }
+        };
+        if let Some(distance) = distance {
+            self.distances.add(distance);
         }
+        distance
+    }
+
+    /// Gives `page` the next slot, unless it has the last one that was given.
+    #[inline]
+    fn take_slot(&mut self, page: PageId) -> Taken {
         let place = self.slots.entry(page);
-        let slot = std::mem::replace(place, self.next as u32);
-        let newest = self.next.saturating_sub(1);
-        self.next += 1;
-        if slot == NONE {
-            self.order.revive(self.next - 1);
+        let before = *place;
+        if before == NONE {
             self.pages += 1;
             self.distances.add_cold();
-            return None;
+        } else if before as usize + 1 == self.next {
+            return Taken::Newest;
         }
-        let slot = slot as usize;
-        if slot == newest {
-            // The same page again: its slot may stay.
-            *place = slot as u32;
-            self.next -= 1;
-            self.distances.add(1);
-            return Some(1);
-        }
-        let distance = self.order.live_behind(slot, newest) + 1;
-        self.order.kill(slot);
-        self.order.revive(self.next - 1);
-        self.distances.add(distance);
-        Some(distance)
+        *place = self.next as u32;
+        self.next += 1;
+        if before == NONE { Taken::First } else { Taken::Instead(before) }
     }
 
     /// What was counted.
@@ -94,7 +123,15 @@ impl LruDistances {
         self.distances
     }
 
-    /// Numbers the live slots anew, with as much room behind them as they take.
+    /// Sees to it that there are so many slots more.
+    #[inline]
+    fn make_room(&mut self, slots: usize) {
+        if self.next + slots > self.order.len() {
+            self.compact();
+        }
+    }
+
+    /// Numbers the live slots anew, with room behind them.
     #[cold]
     fn compact(&mut self) {
         let rank = self.order.ranks();
@@ -102,11 +139,20 @@ impl LruDistances {
             *slot = rank(*slot as usize) as u32;
         }
         drop(rank);
-        let mut order = OrderedSlots::new((2 * self.pages).max(LEAST_SLOTS));
-        (0..self.pages).for_each(|slot| order.revive(slot));
-        self.order = order;
+        let slots = (ROOM * self.pages).clamp(LEAST_SLOTS, MOST_SLOTS);
+        self.order = OrderedSlots::with_live(self.pages, slots);
         self.next = self.pages;
     }
+}
+
+/// The slot that a page had when it was given the next one.
+enum Taken {
+    /// The last one that was given, which it keeps: the same page again.
+    Newest,
+    /// None: the first reference to it.
+    First,
+    /// This one.
+    Instead(u32),
 }
 
 impl Default for LruDistances {

@@ -1,9 +1,12 @@
 //! A curve from a fixed share of the pages.
 
-use farside_trace::PageId;
+use farside_trace::{PageId, page_hash, pick_by_hash};
 
-use super::{PARTS, SampledCurve, hash, part, points};
+use super::{PARTS, SampledCurve, mixed_salt, part, points};
 use crate::curve::LruDistances;
+
+/// References of which those in the sample are picked out together.
+const TOGETHER: usize = 1 << 14;
 
 /// LRU stack distances of a random part of the pages (SHARDS, section 3.2).
 ///
@@ -18,6 +21,9 @@ pub struct SampledDistances {
     references: u64,
     parts: Vec<LruDistances>,
     whole: LruDistances,
+    /// References picked out, and those of them that belong to each part.
+    picked: Vec<PageId>,
+    picked_for: Vec<Vec<PageId>>,
 }
 
 impl SampledDistances {
@@ -26,23 +32,32 @@ impl SampledDistances {
         let rate = rate.clamp(1e-9, 1.0);
         Self {
             threshold: (rate * u64::MAX as f64) as u64,
-            salt,
+            salt: mixed_salt(salt),
             rate,
             references: 0,
             parts: vec![LruDistances::new(); PARTS],
             whole: LruDistances::new(),
+            picked: Vec::new(),
+            picked_for: vec![Vec::new(); PARTS],
         }
     }
 
     /// Counts references, which are all that there are up to now.
     pub fn references(&mut self, pages: &[PageId]) {
         self.references += pages.len() as u64;
-        for page in pages {
-            let hash = hash(page.0, self.salt);
-            if hash <= self.threshold {
-                self.whole.reference(*page);
-                self.parts[part(hash)].reference(*page);
-            }
+        pages.chunks(TOGETHER).for_each(|together| self.together(together));
+    }
+
+    fn together(&mut self, pages: &[PageId]) {
+        self.picked.clear();
+        self.picked_for.iter_mut().for_each(Vec::clear);
+        pick_by_hash(pages, self.salt, self.threshold, &mut self.picked);
+        for page in &self.picked {
+            self.picked_for[part(page_hash(*page, self.salt))].push(*page);
+        }
+        self.whole.references(&self.picked);
+        for (part, picked) in self.parts.iter_mut().zip(&self.picked_for) {
+            part.references(picked);
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BinaryHeap;
 
-use farside_trace::PageId;
+use farside_trace::{PageId, page_hash};
 use farside_tracking::OrderedSlots;
 use rustc_hash::FxHashMap;
 
-use super::{PARTS, SampledCurve, hash, part, points};
+use super::{PARTS, SampledCurve, mixed_salt, part, points};
 
 /// Fewest slots: little samples need no compaction.
 const LEAST_SLOTS: usize = 1 << 12;
@@ -38,7 +38,7 @@ impl FixedSizeDistances {
         let most = most.clamp(1, 1 << 30);
         Self {
             most,
-            salt,
+            salt: mixed_salt(salt),
             highest: u64::MAX,
             pages: BinaryHeap::new(),
             references: 0,
@@ -62,7 +62,7 @@ impl FixedSizeDistances {
     pub fn references(&mut self, pages: &[PageId]) {
         self.references += pages.len() as u64;
         for page in pages {
-            let hash = hash(page.0, self.salt);
+            let hash = page_hash(*page, self.salt);
             if hash <= self.highest {
                 self.reference(page.0, hash);
             }
@@ -157,7 +157,7 @@ impl Sampled {
         let before = self.slots.insert(page, slot as u32);
         if let Some(before) = before {
             let before = before as usize;
-            let distance = self.order.live_behind(before, slot) + 1;
+            let distance = self.order.live_behind(before) + 1;
             self.order.kill(before);
             self.count((distance as f64 / rate).ceil() as u64, 1.0 / rate);
         } else {
@@ -200,8 +200,7 @@ impl Sampled {
         }
         drop(rank);
         self.next = self.slots.len();
-        self.order = OrderedSlots::new((2 * self.next).max(LEAST_SLOTS));
-        (0..self.next).for_each(|slot| self.order.revive(slot));
+        self.order = OrderedSlots::with_live(self.next, (2 * self.next).max(LEAST_SLOTS));
     }
 
     /// Misses at these sizes, in references of the whole trace.
@@ -238,7 +237,7 @@ mod tests {
 
     impl Described {
         fn reference(&mut self, page: u64, most: usize, threshold: &mut f64) {
-            let hash = hash(page, 5);
+            let hash = page_hash(PageId(page), mixed_salt(5));
             if hash as f64 >= *threshold {
                 return;
             }

@@ -1,6 +1,8 @@
 //! Curves from a sample of the pages (SHARDS; Waldspurger and others, FAST 2015): from a fixed share of
 //! them, or from so many at most.
 
+use farside_trace::{PageId, page_hash};
+
 mod fixed_rate;
 mod fixed_size;
 
@@ -10,16 +12,9 @@ pub use fixed_size::FixedSizeDistances;
 /// Parts of a sample, whose differences tell how far the whole may be off.
 const PARTS: usize = 8;
 
-/// Mixes the bits of page numbers, so that any of them decide (the golden ratio, in 64 bits).
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// What decides whether a page is in a sample: pages with small ones are. No two pages have the same.
-#[inline]
-fn hash(page: u64, salt: u64) -> u64 {
-    // Pages are numbered densely: all bits of what differs have to, or the same numbers come out.
-    let hash = (page ^ salt.wrapping_mul(MULTIPLIER)).wrapping_mul(MULTIPLIER);
-    // High bits of the product depend on all bits of the page number, but linearly.
-    (hash ^ hash >> 32).wrapping_mul(MULTIPLIER)
+/// A salt of which all bits decide, as those of the pages do.
+fn mixed_salt(salt: u64) -> u64 {
+    page_hash(PageId(salt), 0)
 }
 
 /// The part of the sample to which a page belongs. The low bits say nothing of whether it is in it.
