@@ -67,6 +67,15 @@ impl<V: Copy> PageMap<V> {
         leaf.map_or(self.none, |leaf| self.leaves[leaf as usize][page.0 as usize % LEAF])
     }
 
+    /// Asks the processor for the value of `page`, which is used some time later.
+    #[inline]
+    pub fn glance(&self, page: PageId) {
+        if let Some(leaf) = self.find(page.0 >> LEAF_SHIFT) {
+            let place = leaf as usize * LEAF + page.0 as usize % LEAF;
+            farside_glance::at(self.leaves.as_flattened(), place);
+        }
+    }
+
     /// The place of the value of `page`.
     #[inline]
     pub fn entry(&mut self, page: PageId) -> &mut V {

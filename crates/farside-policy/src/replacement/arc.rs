@@ -147,12 +147,17 @@ impl ReplacementPolicy for Arc {
         self.directory.move_to(slot, OFTEN);
     }
 
-    fn glance(&self, slot: Slot) -> u32 {
-        self.directory.glance(slot)
+    fn glance(&self, slot: Slot) {
+        self.directory.glance(slot);
     }
 
-    fn glance_beside(&self, slot: Slot) -> u32 {
-        self.directory.glance_beside(slot)
+    fn glance_beside(&self, slot: Slot) {
+        self.directory.glance_beside(slot);
+    }
+
+    fn likely_victim(&self) -> Option<PageId> {
+        let once = self.directory.len(ONCE) as f64 > self.target;
+        self.directory.page(self.directory.oldest(if once { ONCE } else { OFTEN })?)
     }
 
     fn remove(&mut self, slot: Slot) {

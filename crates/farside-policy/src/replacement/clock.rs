@@ -58,8 +58,12 @@ impl ReplacementPolicy for Clock {
         self.used[slot.0 as usize] = true;
     }
 
-    fn glance(&self, slot: Slot) -> u32 {
-        self.used.get(slot.0 as usize).map_or(0, |used| u32::from(*used))
+    fn glance(&self, slot: Slot) {
+        farside_glance::at(&self.used, slot.0 as usize);
+    }
+
+    fn likely_victim(&self) -> Option<PageId> {
+        self.pages.get(self.lists.oldest(RING)?)
     }
 
     fn remove(&mut self, slot: Slot) {

@@ -74,14 +74,14 @@ impl<const N: usize> Directory<N> {
 
     /// As [`ReplacementPolicy::glance`](super::ReplacementPolicy::glance).
     #[inline]
-    pub fn glance(&self, slot: Slot) -> u32 {
-        self.lists.glance(slot)
+    pub fn glance(&self, slot: Slot) {
+        self.lists.glance(slot);
     }
 
     /// As [`ReplacementPolicy::glance_beside`](super::ReplacementPolicy::glance_beside).
     #[inline]
-    pub fn glance_beside(&self, slot: Slot) -> u32 {
-        self.lists.glance_beside(slot)
+    pub fn glance_beside(&self, slot: Slot) {
+        self.lists.glance_beside(slot);
     }
 
     /// Forgets the oldest page of a list of remembered ones; whether there was any.
@@ -101,6 +101,11 @@ impl<const N: usize> Directory<N> {
     /// The oldest slot of `list`.
     pub fn oldest(&self, list: usize) -> Option<Slot> {
         self.lists.oldest(list)
+    }
+
+    /// The page at `slot`, if it is in use.
+    pub fn page(&self, slot: Slot) -> Option<PageId> {
+        self.lists.page(slot)
     }
 
     /// The list that `slot` is in.

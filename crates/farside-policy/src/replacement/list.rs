@@ -72,12 +72,6 @@ impl SlotPages {
         }
     }
 
-    /// Looks at what is at `slot`; the answer means nothing.
-    #[inline]
-    pub fn glance(&self, slot: Slot) -> u32 {
-        self.get(slot).map_or(0, |page| page.0 as u32)
-    }
-
     /// Gives `slot` back and tells which page was there.
     ///
     /// # Panics
@@ -276,18 +270,19 @@ impl<const N: usize> Lists<N> {
         Self::slot_at(self.links[Self::place(slot)].younger)
     }
 
-    /// Looks at the link of `slot`; the answer means nothing.
+    /// Asks for the link of `slot`.
     #[inline]
-    pub fn glance(&self, slot: Slot) -> u32 {
-        self.links.get(Self::place(slot)).map_or(0, |link| link.older)
+    pub fn glance(&self, slot: Slot) {
+        farside_glance::at(&self.links, Self::place(slot));
     }
 
-    /// Looks at the links that moving `slot` will change; the answer means nothing.
+    /// Asks for the links that moving `slot` will change.
     #[inline]
-    pub fn glance_beside(&self, slot: Slot) -> u32 {
-        let Some(link) = self.links.get(Self::place(slot)) else { return 0 };
-        let older = |place: u32| self.links.get(place as usize).map_or(0, |link| link.older);
-        older(link.older) ^ older(link.younger)
+    pub fn glance_beside(&self, slot: Slot) {
+        if let Some(link) = self.links.get(Self::place(slot)) {
+            farside_glance::at(&self.links, link.older as usize);
+            farside_glance::at(&self.links, link.younger as usize);
+        }
     }
 
     /// The list that `slot` is in.

@@ -71,12 +71,12 @@ macro_rules! recency_policy {
                 self.0.access(slot);
             }
 
-            fn glance(&self, slot: Slot) -> u32 {
-                self.0.lists.glance(slot)
+            fn glance(&self, slot: Slot) {
+                self.0.lists.glance(slot);
             }
 
-            fn glance_beside(&self, slot: Slot) -> u32 {
-                self.0.lists.glance_beside(slot)
+            fn glance_beside(&self, slot: Slot) {
+                self.0.lists.glance_beside(slot);
             }
 
             fn remove(&mut self, slot: Slot) {

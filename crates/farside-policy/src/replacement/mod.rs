@@ -102,18 +102,25 @@ pub trait ReplacementPolicy: Send {
     /// The resident page at `slot` was accessed.
     fn access(&mut self, slot: Slot);
 
-    /// Looks at what there is about `slot`; the answer means nothing.
+    /// Asks the processor for what there is about `slot`.
     ///
-    /// A caller that knows of several accesses to come lets the policy look at all of their slots first
-    /// and [beside](Self::glance_beside) all of them then: a processor waits for many places in memory no
-    /// longer than for one. The slot may be one that a page had when it left.
-    fn glance(&self, slot: Slot) -> u32 {
-        slot.0
+    /// A caller that knows of accesses to come lets the policy ask for what they come to some time ahead of
+    /// them, and for what lies [beside](Self::glance_beside) that some time later. The slot may be one that a
+    /// page had when it left.
+    fn glance(&self, slot: Slot) {
+        let _ = slot;
     }
 
-    /// Looks at what lies beside `slot` in the policy's order, which moving it will change; likewise.
-    fn glance_beside(&self, slot: Slot) -> u32 {
-        slot.0
+    /// Asks the processor for what lies beside `slot` in the policy's order, which moving it will change;
+    /// what there is about `slot` was asked for.
+    fn glance_beside(&self, slot: Slot) {
+        let _ = slot;
+    }
+
+    /// The page that leaves next if nothing is used until then, for who asks ahead for what there is about
+    /// it; a guess, and `None` where it would take long.
+    fn likely_victim(&self) -> Option<PageId> {
+        None
     }
 
     /// The program asks for the resident page at `slot` to be evicted sooner than those of lower

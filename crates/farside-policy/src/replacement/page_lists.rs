@@ -190,18 +190,20 @@ impl<const N: usize> PageLists<N> {
         self.lens[list]
     }
 
-    /// Looks at the place of `slot`; the answer means nothing.
+    /// Asks for the place of `slot`.
     #[inline]
-    pub fn glance(&self, slot: Slot) -> u32 {
-        self.entries.get(Self::place(slot)).map_or(0, |entry| entry.older)
+    pub fn glance(&self, slot: Slot) {
+        farside_glance::at(&self.entries, Self::place(slot));
+        farside_glance::at(&self.lists, Self::place(slot));
     }
 
-    /// Looks at the places that moving `slot` will change; the answer means nothing.
+    /// Asks for the places that moving `slot` will change.
     #[inline]
-    pub fn glance_beside(&self, slot: Slot) -> u32 {
-        let Some(entry) = self.entries.get(Self::place(slot)) else { return 0 };
-        let older = |place: u32| self.entries.get(place as usize).map_or(0, |entry| entry.older);
-        older(entry.older) ^ older(entry.younger)
+    pub fn glance_beside(&self, slot: Slot) {
+        if let Some(entry) = self.entries.get(Self::place(slot)) {
+            farside_glance::at(&self.entries, entry.older as usize);
+            farside_glance::at(&self.entries, entry.younger as usize);
+        }
     }
 }
 

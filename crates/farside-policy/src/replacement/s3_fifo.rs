@@ -169,8 +169,9 @@ impl ReplacementPolicy for S3Fifo {
         *uses = if *uses == UNREFERENCED { 0 } else { (*uses + 1).min(MOST_USES) };
     }
 
-    fn glance(&self, slot: Slot) -> u32 {
-        self.uses.get(slot.0 as usize).map_or(0, |uses| u32::from(*uses)) ^ self.queues.glance(slot)
+    fn glance(&self, slot: Slot) {
+        farside_glance::at(&self.uses, slot.0 as usize);
+        self.queues.glance(slot);
     }
 
     fn remove(&mut self, slot: Slot) {

@@ -87,12 +87,18 @@ impl ReplacementPolicy for TwoQueue {
         }
     }
 
-    fn glance(&self, slot: Slot) -> u32 {
-        self.directory.glance(slot)
+    fn glance(&self, slot: Slot) {
+        self.directory.glance(slot);
     }
 
-    fn glance_beside(&self, slot: Slot) -> u32 {
-        self.directory.glance_beside(slot)
+    fn glance_beside(&self, slot: Slot) {
+        self.directory.glance_beside(slot);
+    }
+
+    fn likely_victim(&self) -> Option<PageId> {
+        // One more is new until then.
+        let new = self.directory.len(NEW) >= self.most_new;
+        self.directory.page(self.directory.oldest(if new { NEW } else { HOT })?)
     }
 
     fn remove(&mut self, slot: Slot) {

@@ -54,8 +54,13 @@ impl LruDistances {
     ///
     /// Many together are first given their slots, then ranked, and then counted: a processor waits for
     /// many places in memory no longer than for one, if none of them depends on what was there before.
+    /// The slots of the next ones are asked for ahead.
     pub fn references(&mut self, pages: &[PageId]) {
-        pages.chunks(TOGETHER).for_each(|together| self.together(together));
+        for (number, together) in pages.chunks(TOGETHER).enumerate() {
+            let later = pages.iter().skip((number + 1) * TOGETHER).take(TOGETHER);
+            later.for_each(|page| self.slots.glance(*page));
+            self.together(together);
+        }
     }
 
     fn together(&mut self, pages: &[PageId]) {

@@ -10,8 +10,6 @@ mod residence;
 
 pub use costs::Costs;
 
-use std::hint::black_box;
-
 use farside_policy::prefetch::{FaultKind, PrefetchPlan, Prefetcher};
 use farside_policy::replacement::{Arrival, ReplacementPolicy, Slot};
 use farside_trace::{Access, PageId, PageRange};
@@ -25,8 +23,11 @@ const PAGE: u64 = farside_trace::PAGE_SIZE as u64;
 /// Most pages that a policy may begin to watch after an arrival.
 const WATCH_BATCH: usize = 32;
 
-/// Accesses that are looked at ahead.
-const AHEAD: usize = 32;
+/// Accesses of which the same is asked for ahead at once.
+const AHEAD: usize = 16;
+
+/// By how many times as many accesses what they come to is asked for ahead.
+const STEPS: usize = 3;
 
 /// What was counted in a simulation.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -148,18 +149,23 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
 
     /// The program makes accesses, which the policy sees.
     ///
-    /// What the next few look at is looked at ahead of them, step by step for all at once: a processor
-    /// waits for many places in memory no longer than for one.
+    /// What later ones come to is asked for ahead of them, step by step: a processor brings many places in
+    /// memory near while it goes on with other accesses.
     pub fn accesses(&mut self, accesses: &[Access]) {
-        let mut slots = [None; AHEAD];
-        for ahead in accesses.chunks(AHEAD) {
-            for (slot, access) in slots.iter_mut().zip(ahead) {
-                *slot = self.residence.slot(access.page);
-            }
-            let slots = || slots[..ahead.len()].iter().flatten();
-            black_box(slots().fold(0, |seen, slot| seen ^ self.policy.glance(*slot)));
-            black_box(slots().fold(0, |seen, slot| seen ^ self.policy.glance_beside(*slot)));
-            for access in ahead {
+        let group = |number: usize| {
+            let first = number.saturating_mul(AHEAD).min(accesses.len());
+            &accesses[first..(first + AHEAD).min(accesses.len())]
+        };
+        let earlier = |number: usize, steps| number.checked_sub(steps).map_or(&[][..], group);
+        for number in 0..accesses.len().div_ceil(AHEAD) + STEPS {
+            group(number).iter().for_each(|access| self.residence.glance(access.page));
+            let slots = |group: &[Access], glance: fn(&P, Slot)| {
+                let slots = group.iter().filter_map(|access| self.residence.slot(access.page));
+                slots.for_each(|slot| glance(&self.policy, slot));
+            };
+            slots(earlier(number, 1), P::glance);
+            slots(earlier(number, 2), P::glance_beside);
+            for access in earlier(number, STEPS) {
                 self.step(*access, true);
             }
         }
@@ -339,6 +345,9 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
         while self.used + pages > self.memory.pages {
             let Some(page) = self.policy.victim() else { return };
             self.used -= 1;
+            if let Some(next) = self.policy.likely_victim() {
+                self.residence.glance(next);
+            }
             let left = self.residence.evict(page);
             if left.dirty {
                 self.outcome.written_bytes += PAGE;

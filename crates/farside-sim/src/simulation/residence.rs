@@ -76,6 +76,12 @@ impl Residence {
         (value < FLYING).then_some(Slot(value & SLOT))
     }
 
+    /// Asks the processor for what there is about `page`.
+    #[inline]
+    pub fn glance(&self, page: PageId) {
+        self.pages.glance(page);
+    }
+
     pub fn set_flying(&mut self, page: PageId) {
         *self.pages.entry(page) = FLYING;
     }

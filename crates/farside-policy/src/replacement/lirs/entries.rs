@@ -215,19 +215,20 @@ impl Entries {
         self.lens[order as usize]
     }
 
-    /// Looks at what there is about `slot`; the answer means nothing.
+    /// Asks for what there is about `slot`.
     #[inline]
-    pub fn glance(&self, slot: Slot) -> u32 {
-        self.entries.get(Self::place(slot)).map_or(0, |entry| entry.links[0].older)
+    pub fn glance(&self, slot: Slot) {
+        farside_glance::at(&self.entries, Self::place(slot));
     }
 
-    /// Looks at what lies beside `slot` in the stack; the answer means nothing.
+    /// Asks for what lies beside `slot` in the orders that it is in.
     #[inline]
-    pub fn glance_beside(&self, slot: Slot) -> u32 {
-        let Some(entry) = self.entries.get(Self::place(slot)) else { return 0 };
-        let kind =
-            |place: u32| self.entries.get(place as usize).map_or(0, |entry| entry.kind as u32);
-        kind(entry.links[0].older) ^ kind(entry.links[0].younger)
+    pub fn glance_beside(&self, slot: Slot) {
+        let Some(entry) = self.entries.get(Self::place(slot)) else { return };
+        for Link { older, younger } in entry.links {
+            farside_glance::at(&self.entries, older as usize);
+            farside_glance::at(&self.entries, younger as usize);
+        }
     }
 }
 

@@ -207,12 +207,16 @@ impl ReplacementPolicy for Lirs {
         }
     }
 
-    fn glance(&self, slot: Slot) -> u32 {
-        self.entries.glance(slot)
+    fn glance(&self, slot: Slot) {
+        self.entries.glance(slot);
     }
 
-    fn glance_beside(&self, slot: Slot) -> u32 {
-        self.entries.glance_beside(slot)
+    fn glance_beside(&self, slot: Slot) {
+        self.entries.glance_beside(slot);
+    }
+
+    fn likely_victim(&self) -> Option<PageId> {
+        self.entries.page(self.entries.oldest(Order::Queue)?)
     }
 
     fn remove(&mut self, slot: Slot) {
