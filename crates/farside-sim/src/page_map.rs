@@ -25,7 +25,7 @@ pub struct PageMap<V = u32> {
     direct: Vec<u32>,
     sparse: FxHashMap<u64, u32>,
     leaves: Vec<[V; LEAF]>,
-    /// Key and number of the leaf used last.
+    /// Key and number of the leaf used last of those that are found by hashing.
     last: Option<(u64, u32)>,
     /// The value of pages that have none.
     none: V,
@@ -59,11 +59,7 @@ impl<V: Copy> PageMap<V> {
     /// The value of `page`.
     #[inline]
     pub fn get(&self, page: PageId) -> V {
-        let key = page.0 >> LEAF_SHIFT;
-        let leaf = match self.last {
-            Some((last, leaf)) if last == key => Some(leaf),
-            _ => self.find(key),
-        };
+        let leaf = self.find(page.0 >> LEAF_SHIFT);
         leaf.map_or(self.none, |leaf| self.leaves[leaf as usize][page.0 as usize % LEAF])
     }
 
@@ -80,14 +76,10 @@ impl<V: Copy> PageMap<V> {
     #[inline]
     pub fn entry(&mut self, page: PageId) -> &mut V {
         let key = page.0 >> LEAF_SHIFT;
-        let leaf = match self.last {
-            Some((last, leaf)) if last == key => leaf,
-            _ => {
-                let leaf = self.find(key).unwrap_or_else(|| self.add_leaf(key));
-                self.last = Some((key, leaf));
-                leaf
-            }
-        };
+        let leaf = self.find(key).unwrap_or_else(|| self.add_leaf(key));
+        if key >= DIRECT as u64 {
+            self.last = Some((key, leaf));
+        }
         &mut self.leaves[leaf as usize][page.0 as usize % LEAF]
     }
 
@@ -122,7 +114,15 @@ impl<V: Copy> PageMap<V> {
             let leaf = self.direct.get(key as usize).copied().unwrap_or(0);
             leaf.checked_sub(1)
         } else {
-            self.sparse.get(&key).copied()
+            self.find_sparse(key)
+        }
+    }
+
+    #[inline(never)]
+    fn find_sparse(&self, key: u64) -> Option<u32> {
+        match self.last {
+            Some((last, leaf)) if last == key => Some(leaf),
+            _ => self.sparse.get(&key).copied(),
         }
     }
 

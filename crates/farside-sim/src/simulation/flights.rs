@@ -14,11 +14,13 @@ pub struct Flights {
     free_ns: f64,
     /// In order of arrival: when, which, and the slot it had in the policy.
     pages: VecDeque<(f64, PageId, Slot)>,
+    /// When the first of them arrives; never, if there is none.
+    next_ns: f64,
 }
 
 impl Flights {
     pub fn new(costs: Costs) -> Self {
-        Self { costs, free_ns: 0.0, pages: VecDeque::new() }
+        Self { costs, free_ns: 0.0, pages: VecDeque::new(), next_ns: f64::INFINITY }
     }
 
     /// Sends for `pages` pages at `now_ns`; returns when the last of them arrives.
@@ -32,12 +34,13 @@ impl Flights {
     pub fn send_page(&mut self, now_ns: f64, page: PageId, was: Slot) {
         let arrival = self.send(now_ns, 1);
         self.pages.push_back((arrival, page, was));
+        self.next_ns = self.next_ns.min(arrival);
     }
 
     /// Whether a page has arrived by `now_ns`.
     #[inline]
     pub fn landed_by(&self, now_ns: f64) -> bool {
-        self.pages.front().is_some_and(|(arrival, ..)| *arrival <= now_ns)
+        self.next_ns <= now_ns
     }
 
     /// Takes the next page that has arrived by `now_ns`.
@@ -45,7 +48,9 @@ impl Flights {
         if !self.landed_by(now_ns) {
             return None;
         }
-        self.pages.pop_front().map(|(_, page, was)| (page, was))
+        let (_, page, was) = self.pages.pop_front()?;
+        self.next_ns = self.pages.front().map_or(f64::INFINITY, |(arrival, ..)| *arrival);
+        Some((page, was))
     }
 
     /// When `page` arrives.

@@ -24,7 +24,7 @@ const PAGE: u64 = farside_trace::PAGE_SIZE as u64;
 const WATCH_BATCH: usize = 32;
 
 /// Accesses of which the same is asked for ahead at once.
-const AHEAD: usize = 16;
+const AHEAD: usize = 8;
 
 /// By how many times as many accesses what they come to is asked for ahead.
 const STEPS: usize = 3;
@@ -157,14 +157,14 @@ impl<P: ReplacementPolicy, F: Prefetcher> Simulation<P, F> {
             &accesses[first..(first + AHEAD).min(accesses.len())]
         };
         let earlier = |number: usize, steps| number.checked_sub(steps).map_or(&[][..], group);
+        let mut slots = [None; AHEAD];
         for number in 0..accesses.len().div_ceil(AHEAD) + STEPS {
+            slots.iter().flatten().for_each(|slot| self.policy.glance_beside(*slot));
+            for (slot, access) in slots.iter_mut().zip(earlier(number, 1)) {
+                *slot = self.residence.slot(access.page);
+                slot.iter().for_each(|slot| self.policy.glance(*slot));
+            }
             group(number).iter().for_each(|access| self.residence.glance(access.page));
-            let slots = |group: &[Access], glance: fn(&P, Slot)| {
-                let slots = group.iter().filter_map(|access| self.residence.slot(access.page));
-                slots.for_each(|slot| glance(&self.policy, slot));
-            };
-            slots(earlier(number, 1), P::glance);
-            slots(earlier(number, 2), P::glance_beside);
             for access in earlier(number, STEPS) {
                 self.step(*access, true);
             }
