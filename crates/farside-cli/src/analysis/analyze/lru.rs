@@ -73,7 +73,7 @@ pub struct LruCurve {
 
 /// Takes in references.
 pub enum Lru {
-    Exact(LruDistances),
+    Exact(Box<LruDistances>),
     Share(Box<SampledDistances>),
     Pages(Box<FixedSizeDistances>, usize),
 }
@@ -88,7 +88,7 @@ impl Lru {
             Some(SampleSize::Pages(most)) => {
                 Self::Pages(Box::new(FixedSizeDistances::new(most, 0)), most)
             }
-            None => Self::Exact(LruDistances::new()),
+            None => Self::Exact(Box::new(LruDistances::new())),
         }
     }
 
