@@ -41,6 +41,25 @@ proptest! {
     }
 
     #[test]
+    fn references_together_have_the_distances_that_they_have_one_by_one(
+        trace in trace(),
+        times in 1..200_usize,
+        cuts in prop::collection::vec(1..500_usize, 1..20),
+    ) {
+        let (mut single, mut together) = (LruDistances::new(), LruDistances::new());
+        // Often enough that the slots are numbered anew, and in parts of all lengths.
+        let trace = trace.repeat(times.min(100_000 / trace.len().max(1) + 1));
+        trace.iter().for_each(|page| { single.reference(*page); });
+        let (mut rest, mut cuts) = (&trace[..], cuts.iter().cycle());
+        while let Some(cut) = cuts.next().filter(|_| !rest.is_empty()) {
+            let (part, later) = rest.split_at((*cut).min(rest.len()));
+            together.references(part);
+            rest = later;
+        }
+        prop_assert_eq!(together.distances(), single.distances());
+    }
+
+    #[test]
     fn group_headers_agree_with_exact_distances(trace in trace(), group in 1..40_usize) {
         let sizes = [3, 1, 17, 100, 250, 3];
         let mut exact = LruDistances::new();
