@@ -21,12 +21,8 @@ pub fn page_hash(page: PageId, salt: u64) -> u64 {
 }
 
 /// Appends to `picked` those of `pages` whose hashes are at most `most`, in order.
-pub fn pick_by_hash(pages: &[PageId], salt: u64, most: u64, picked: &mut Vec<PageId>) {
-    pick(pages, salt, most, picked);
-}
-
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl+bmi1+bmi2+lzcnt+popcnt"))]
-fn pick(pages: &[PageId], salt: u64, most: u64, picked: &mut Vec<PageId>) {
+pub fn pick_by_hash(pages: &[PageId], salt: u64, most: u64, picked: &mut Vec<PageId>) {
     if target_cfg_f!(target_feature = "avx512dq") {
         pick_from_groups(pages, salt, most, picked);
     } else {
