@@ -13,7 +13,7 @@ const REMEMBERED_SHIFT: u32 = 8;
 const REMEMBERED: usize = 1 << REMEMBERED_SHIFT;
 
 /// Pages that are known to be in the set without a look; a power of two.
-const KNOWN: usize = 1 << 10;
+const KNOWN: usize = 1 << 13;
 
 /// Distinct pages, a bit for each in chunks of 128 MiB of address space.
 #[derive(Debug)]

@@ -62,7 +62,7 @@ impl Writer {
     pub fn runs(&mut self, thread: u32, mut runs: &[RunWord]) {
         while !runs.is_empty() {
             let (some, rest) = runs.split_at(runs.len().min(self.gathered.room()));
-            self.gathered.extend(thread, some.iter().map(|run| access(thread, run.run())));
+            self.gathered.extend(thread, some.iter().map(|run| fields(run.run())));
             runs = rest;
             if self.gathered.is_full() {
                 self.flush();
@@ -128,8 +128,8 @@ impl Writer {
 
 /// What the trace says of a run.
 #[inline]
-fn access(thread: u32, run: Run) -> Access {
-    Access { page: PageId(run.page), write: run.wrote, thread, weight: run.weight }
+fn fields(run: Run) -> (PageId, u32, bool) {
+    (PageId(run.page), run.weight, run.wrote)
 }
 
 fn write_all(

@@ -18,11 +18,11 @@ pub(crate) fn put_all(bytes: &mut Vec<u8>, count: usize, numbers: impl IntoItera
     let mut end = bytes.len();
     bytes.resize(end + count * MOST_BYTES, 0);
     for number in numbers {
-        if number < SHORT {
+        if Short::is(number) {
             // A whole word is written, of which a part counts.
-            let (groups, length) = short(number);
-            bytes[end..end + 8].copy_from_slice(&groups.to_le_bytes());
-            end += length;
+            let short = Short::of(number);
+            bytes[end..end + 8].copy_from_slice(&short.bytes.to_le_bytes());
+            end += usize::from(short.length);
         } else {
             end += long(number, &mut bytes[end..]);
         }
@@ -30,35 +30,40 @@ pub(crate) fn put_all(bytes: &mut Vec<u8>, count: usize, numbers: impl IntoItera
     bytes.truncate(end);
 }
 
-/// By the leading zeros of a number below [`SHORT`]: the high bits of all its groups but the last, and
-/// how many groups there are.
-const LENGTHS: [(u64, usize); 65] = {
-    let mut lengths = [(0, 0); 65];
-    let mut zeros: usize = 8;
-    while zeros < 65 {
-        let bits: usize = if zeros == 64 { 1 } else { 64 - zeros };
-        let groups = bits.div_ceil(7);
-        lengths[zeros] = (0x8080_8080_8080_8080 & ((1 << (8 * (groups - 1))) - 1), groups);
-        zeros += 1;
-    }
-    lengths
-};
+/// A number below [`SHORT`], as it is written.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Short {
+    /// The bytes, the first one lowest.
+    pub bytes: u64,
+    /// How many of them count.
+    pub length: u8,
+}
 
-/// The groups of a number below [`SHORT`], a byte each, and how many of them count; without a
-/// branch, since nothing foretells the length.
-#[inline(always)]
-fn short(number: u64) -> (u64, usize) {
-    // Groups of 28, 14 and at last 7 bits move to where halves, quarters and bytes begin.
-    let halves = number & 0x0fff_ffff | (number & 0x00ff_ffff_f000_0000) << 4;
-    let quarters = halves & 0x0000_3fff_0000_3fff | (halves & 0x0fff_c000_0fff_c000) << 2;
-    let groups = quarters & 0x007f_007f_007f_007f | (quarters & 0x3f80_3f80_3f80_3f80) << 1;
-    let (more, length) = LENGTHS[number.leading_zeros() as usize];
-    (groups | more, length)
+impl Short {
+    /// Whether a number is below [`SHORT`].
+    #[inline(always)]
+    pub fn is(number: u64) -> bool {
+        number < SHORT
+    }
+
+    /// A number below [`SHORT`]; what comes of others makes no sense. Without a branch, since nothing
+    /// foretells the length, and without a table, so that many can be made at once.
+    #[inline(always)]
+    pub fn of(number: u64) -> Self {
+        // Groups of 28, 14 and at last 7 bits move to where halves, quarters and bytes begin.
+        let halves = number & 0x0fff_ffff | (number & 0x00ff_ffff_f000_0000) << 4;
+        let quarters = halves & 0x0000_3fff_0000_3fff | (halves & 0x0fff_c000_0fff_c000) << 2;
+        let groups = quarters & 0x007f_007f_007f_007f | (quarters & 0x3f80_3f80_3f80_3f80) << 1;
+        // The bits before the last group that is not zero: all bytes but the last have the high one.
+        let before = (63 - (groups | 1).leading_zeros() as u64) & 0x38;
+        let more = 0x8080_8080_8080_8080 & ((1 << before) - 1);
+        Self { bytes: groups | more, length: (before >> 3) as u8 + 1 }
+    }
 }
 
 /// Writes a number of any length to the front of `bytes`; how many bytes it took.
 #[cold]
-fn long(mut number: u64, bytes: &mut [u8]) -> usize {
+pub(crate) fn long(mut number: u64, bytes: &mut [u8]) -> usize {
     let mut length = 0;
     while number >= 0x80 {
         bytes[length] = number as u8 | 0x80;

@@ -2,24 +2,22 @@
 
 use rustc_hash::FxHashMap;
 
+use super::batch::{BATCH_ACCESSES, Batch};
 use super::{ALL_READS, ALL_WRITES, APPEARED, VANISHED, WEIGHTS, WRITE_BITS};
-use crate::file::varint::{put, put_all, zigzag};
+use crate::file::varint::{put, put_all};
 use crate::file::{BLOCK_ACCESSES, MAX_BLOCK_EVENTS, MAX_NAME_BYTES};
-use crate::{Access, Mapping, PageRange};
-
-/// Accesses that enter the columns together; they fit into a processor's first cache.
-const RECENT: usize = 1 << 10;
+use crate::{Access, Mapping, PageId, PageRange};
 
 /// Bytes of mapping names that end a block.
 const NAME_BYTES: usize = 1 << 20;
 
 /// Gathers accesses and mapping events into the columns of a block.
 ///
-/// Accesses enter the columns soon, while they are in the processor's cache.
+/// Accesses enter the columns many at a time, while they are in the processor's cache.
 #[derive(Debug, Default)]
 pub struct BlockBuilder {
     /// Accesses that are not in the columns yet.
-    recent: Vec<Access>,
+    recent: Box<Batch>,
     /// What is in the columns.
     totals: Totals,
     /// Index of each thread of the block.
@@ -92,10 +90,11 @@ impl BlockBuilder {
     /// Appends an access.
     #[inline]
     pub fn push(&mut self, access: Access) {
-        self.recent.push(access);
-        if self.recent.len() >= RECENT.min(BLOCK_ACCESSES - self.totals.accesses) {
-            self.absorb();
-        }
+        self.turn_to(access.thread);
+        let page = access.page.0;
+        self.recent.push(self.last, page, access.weight, access.write);
+        self.last = page;
+        self.absorb_full();
     }
 
     /// Number of accesses that find room before the builder is full.
@@ -103,86 +102,76 @@ impl BlockBuilder {
         BLOCK_ACCESSES.saturating_sub(self.len())
     }
 
-    /// Appends accesses of `thread`, for which there must be [room](Self::room). They are looked at
-    /// several times, and best kept in the processor's first cache.
-    pub fn extend(&mut self, thread: u32, accesses: impl ExactSizeIterator<Item = Access> + Clone) {
-        self.absorb();
-        self.absorb_run(thread, accesses);
+    /// Appends accesses of `thread`, for which there must be [room](Self::room): page, weight, and
+    /// whether it writes.
+    pub fn extend(
+        &mut self,
+        thread: u32,
+        mut accesses: impl ExactSizeIterator<Item = (PageId, u32, bool)>,
+    ) {
+        self.turn_to(thread);
+        if accesses.len() > self.recent.room() {
+            self.absorb();
+        }
+        while accesses.len() > 0 {
+            let some = accesses.by_ref().take(self.recent.room());
+            let fields = some.map(|(page, weight, write)| (page.0, weight, write));
+            self.last = self.recent.extend(self.last, fields);
+            self.absorb_full();
+        }
+    }
+
+    /// Moves what came recently into the columns if there is much of it.
+    #[inline]
+    fn absorb_full(&mut self) {
+        if self.recent.len() >= BATCH_ACCESSES.min(BLOCK_ACCESSES - self.totals.accesses) {
+            self.absorb();
+        }
     }
 
     /// Moves what came recently into the columns.
     fn absorb(&mut self) {
-        let recent = std::mem::take(&mut self.recent);
-        for run in recent.chunk_by(|a, b| a.thread == b.thread) {
-            self.absorb_run(run[0].thread, run.iter().copied());
+        let amount = self.recent.amount();
+        self.totals.weight += amount.weight;
+        self.totals.lowest = self.totals.lowest.min(amount.lowest);
+        self.totals.highest = self.totals.highest.max(amount.highest);
+        self.uneven |= amount.uneven;
+        let weights = self.recent.weights();
+        if amount.uneven < 0x80 {
+            self.weights.extend(weights.iter().map(|&weight| weight as u8));
+        } else {
+            let wide = weights.iter().map(|&weight| u64::from(weight));
+            put_all(&mut self.weights, weights.len(), wide);
         }
-        self.recent = recent;
+        self.absorb_kinds();
+        self.recent.put_changes(&mut self.pages);
+        self.totals.accesses += self.recent.len();
         self.recent.clear();
     }
 
-    /// Moves accesses by one thread into the columns. Each column takes a loop of its own, which
-    /// keeps what it needs in registers.
-    fn absorb_run(&mut self, thread: u32, run: impl ExactSizeIterator<Item = Access> + Clone) {
-        if run.len() == 0 {
-            return;
-        }
-        if thread != self.thread || self.lasts.is_empty() {
-            self.turn_to(thread);
-        }
-        self.absorb_weights(run.clone());
-        self.absorb_kinds(run.clone());
-        self.totals.accesses += run.len();
-        let mut last = self.last;
-        let difference = |access: Access| {
-            let page = access.page.0;
-            zigzag(page.wrapping_sub(std::mem::replace(&mut last, page)))
-        };
-        put_all(&mut self.pages, run.len(), run.map(difference));
-        self.last = last;
-    }
-
-    fn absorb_weights(&mut self, run: impl ExactSizeIterator<Item = Access> + Clone) {
-        let (mut sum, mut uneven, mut any) = (0, 0, 0);
-        for access in run.clone() {
-            sum += u64::from(access.weight);
-            uneven |= access.weight ^ 1;
-            any |= access.weight;
-        }
-        self.totals.weight += sum;
-        self.uneven |= uneven;
-        if any < 0x80 {
-            self.weights.extend(run.map(|access| access.weight as u8));
-        } else {
-            put_all(&mut self.weights, run.len(), run.map(|access| u64::from(access.weight)));
-        }
-    }
-
-    /// Kinds, and with them the extent.
-    fn absorb_kinds(&mut self, run: impl ExactSizeIterator<Item = Access>) {
-        let mut at = self.totals.accesses % 64;
-        let mut bits = self.bits;
-        let Totals { mut lowest, mut highest, .. } = self.totals;
-        for access in run {
-            lowest = lowest.min(access.page.0);
-            highest = highest.max(access.page.0);
-            bits |= u64::from(access.write) << at;
-            at += 1;
-            if at == 64 {
-                self.end_word(bits);
-                (at, bits) = (0, 0);
+    fn absorb_kinds(&mut self) {
+        let mut held = self.totals.accesses % 64;
+        for (word, count) in self.recent.write_words() {
+            self.bits |= word << held;
+            if held + count >= 64 {
+                self.totals.writes += u64::from(self.bits.count_ones());
+                self.write_bits.extend_from_slice(&self.bits.to_le_bytes());
+                self.bits = word.unbounded_shr(64 - held as u32);
             }
+            held = (held + count) % 64;
         }
-        self.bits = bits;
-        (self.totals.lowest, self.totals.highest) = (lowest, highest);
     }
 
-    fn end_word(&mut self, bits: u64) {
-        self.totals.writes += u64::from(bits.count_ones());
-        self.write_bits.extend_from_slice(&bits.to_le_bytes());
+    /// What follows are accesses by `thread`.
+    #[inline]
+    fn turn_to(&mut self, thread: u32) {
+        if thread != self.thread || self.lasts.is_empty() {
+            self.begin_run(thread);
+        }
     }
 
     /// Begins a run of accesses by `thread`.
-    fn turn_to(&mut self, thread: u32) {
+    fn begin_run(&mut self, thread: u32) {
         self.end_run();
         self.thread = thread;
         self.index = *self.threads.entry(thread).or_insert_with(|| {
@@ -193,8 +182,8 @@ impl BlockBuilder {
     }
 
     fn end_run(&mut self) {
-        let length = self.totals.accesses - self.begin;
-        self.begin = self.totals.accesses;
+        let length = self.len() - self.begin;
+        self.begin = self.len();
         if length > 0 {
             self.lasts[self.index].1 = self.last;
             self.runs.push((self.index, length));
@@ -288,3 +277,64 @@ impl BlockBuilder {
 /// The name of a mapping takes more than [`MAX_NAME_BYTES`] bytes: so many.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct NameTooLong(pub usize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The columns of accesses that come one by one, with their differences taken literally.
+    fn singly(accesses: &[Access]) -> Vec<u8> {
+        let mut columns = vec![WRITE_BITS | WEIGHTS];
+        columns.extend([1, 0, 1, 0]);
+        put(&mut columns, accesses.len() as u64);
+        for bits in accesses.chunks(8) {
+            let bit = |at: usize| u8::from(bits[at].write) << at;
+            columns.push((0..bits.len()).map(bit).fold(0, |byte, bit| byte | bit));
+        }
+        accesses.iter().for_each(|access| put(&mut columns, u64::from(access.weight)));
+        let mut last = 0;
+        for access in accesses {
+            put(&mut columns, crate::file::varint::zigzag(access.page.0.wrapping_sub(last)));
+            last = access.page.0;
+        }
+        columns
+    }
+
+    /// Differences of every length, weights of one byte for a long time and then of several.
+    fn accesses() -> impl Iterator<Item = Access> {
+        (0..5_000_u64).map(|i| Access {
+            page: PageId(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i * 7 % 64)),
+            write: i % 3 == 0 || i % 7 == 1,
+            thread: 0,
+            weight: if i < 3_000 { i % 100 + 1 } else { i * i % 70_000 } as u32,
+        })
+    }
+
+    #[test]
+    fn however_accesses_come_the_columns_are_those_of_each() {
+        let all: Vec<_> = accesses().collect();
+        let expected = singly(&all);
+        // Pieces that end where words of write bits do, batches do, and neither.
+        for piece in [1, 63, 64, 1_000, BATCH_ACCESSES, BATCH_ACCESSES + 1, all.len()] {
+            let mut builder = BlockBuilder::default();
+            for (index, some) in all.chunks(piece).enumerate() {
+                if index % 3 == 1 {
+                    some.iter().for_each(|&access| builder.push(access));
+                } else {
+                    let fields = some.iter().map(|it| (it.page, it.weight, it.write));
+                    builder.extend(0, fields);
+                }
+            }
+            let mut block = EncodedBlock::default();
+            builder.take(&mut block);
+            assert_eq!(block.columns, expected, "pieces of {piece}");
+            let sum: u64 = all.iter().map(|access| u64::from(access.weight)).sum();
+            let pages = all.iter().map(|access| access.page.0);
+            let writes = all.iter().filter(|access| access.write).count() as u64;
+            let Totals { accesses, lowest, highest, weight, writes: written, .. } = block.totals;
+            let extent = (pages.clone().min(), pages.max());
+            assert_eq!((accesses, weight, written), (all.len(), sum, writes));
+            assert_eq!((Some(lowest), Some(highest)), extent);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 //! Pages are stored as differences to the page that the same thread accessed before, beginning with
 //! page 0 in every block, so that interleaved threads do not disturb each other's patterns.
 
+mod batch;
 mod build;
 mod decode;
 
