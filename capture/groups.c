@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stream.h"
+
 enum { MOST_KEPT = 1 << 14, MOST_PROBES = 64 };
 
 /* A group being made. */
@@ -13,6 +15,7 @@ struct grouping {
     struct place place; /* of the first access */
     struct group group;
     struct qemu_plugin_insn *instructions[GROUP_MEMBERS + 1];
+    enum access_kind kinds[GROUP_MEMBERS + 1];
     size_t count; /* of instructions */
 };
 
@@ -41,12 +44,15 @@ static const struct group *keep(const struct group *group)
 /* Tells of the group as it is, and begins none. */
 static void finish(struct grouping *grouping)
 {
-    const struct group *group = grouping->count > 1 ? keep(&grouping->group) : NULL;
+    struct group *made = &grouping->group;
+    made->slack = PAGE_BYTES - 1 - (made->highest - made->lowest);
+    made->run |= made->wrote ? RUN_WROTE : 0;
+    const struct group *group = grouping->count > 1 ? keep(made) : NULL;
     if (group)
         grouping->listener->group(grouping->instructions, group);
     else
         for (size_t i = 0; i < grouping->count; i++)
-            grouping->listener->alone(grouping->instructions[i]);
+            grouping->listener->alone(grouping->instructions[i], grouping->kinds[i]);
     grouping->count = 0;
 }
 
@@ -58,11 +64,12 @@ static bool begin(struct grouping *grouping, struct qemu_plugin_insn *instructio
         return false;
     grouping->place = effect->place;
     grouping->instructions[0] = instruction;
+    grouping->kinds[0] = effect->kind;
     grouping->count = 1;
     /* Padding too is compared. */
     memset(&grouping->group, 0, sizeof grouping->group);
     grouping->group.highest = effect->bytes - 1;
-    grouping->group.accesses = 1;
+    grouping->group.run = 1 << RUN_WEIGHT_SHIFT;
     grouping->group.wrote = effect->kind == ACCESS_WRITE;
     return true;
 }
@@ -84,11 +91,12 @@ static bool add(struct grouping *grouping, struct qemu_plugin_insn *instruction,
     member->delta = delta;
     member->bytes = effect->bytes;
     member->kind = effect->kind;
-    group->accesses += effect->kind == ACCESS_BOTH ? 2 : 1;
+    group->run += (effect->kind == ACCESS_BOTH ? 2 : 1) << RUN_WEIGHT_SHIFT;
     if (delta < group->lowest)
         group->lowest = delta;
     if (delta + effect->bytes - 1 > group->highest)
         group->highest = delta + effect->bytes - 1;
+    grouping->kinds[grouping->count] = effect->kind;
     grouping->instructions[grouping->count++] = instruction;
     return true;
 }
@@ -110,7 +118,7 @@ void group_block(const struct qemu_plugin_tb *block, const struct block_listener
         if (accesses)
             finish(&grouping);
         if (!accesses || !begin(&grouping, instruction, &effect))
-            listener->alone(instruction);
+            listener->alone(instruction, effect.opaque ? ACCESS_NONE : effect.kind);
     }
     finish(&grouping);
 }

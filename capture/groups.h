@@ -17,7 +17,6 @@
 
 enum {
     GROUP_MEMBERS = 15, /* most instructions after the first */
-    GROUP_ACCESSES = 2 * GROUP_MEMBERS + 1,
     GROUP_REACH = 1024, /* of their addresses around that of the first */
 };
 
@@ -29,18 +28,20 @@ struct member {
 };
 
 struct group {
-    int16_t lowest;   /* byte of all accesses, from the first one's address */
+    int16_t lowest;  /* byte of all accesses, from the first one's address */
     int16_t highest;
+    uint16_t slack;  /* how far within a page the lowest may be for all to be in it */
+    uint16_t run;    /* all of them, as lanes count the accesses of a run */
     uint8_t members;
-    uint8_t accesses; /* all of them; a read and a write count as two */
-    bool wrote;       /* whether any of them writes */
+    bool wrote;      /* whether any of them writes */
     struct member member[GROUP_MEMBERS];
 };
 
 /* What the accesses of a block are told to. */
 struct block_listener {
-    /* An instruction whose accesses, if it makes any, are in no group. */
-    void (*alone)(struct qemu_plugin_insn *instruction);
+    /* An instruction whose accesses, if it makes any, are in no group. They are of this kind, unless it
+     * is ACCESS_NONE: then of any. */
+    void (*alone)(struct qemu_plugin_insn *instruction, enum access_kind kind);
     /* A group, and its instructions: the first and all members. The group is kept for ever. */
     void (*group)(struct qemu_plugin_insn *const *instructions, const struct group *group);
 };

@@ -22,7 +22,7 @@ struct lane *scratch_lane(void)
         fputs("farside: no memory for an untraced thread\n", stderr);
         abort();
     }
-    lane->page = NO_PAGE;
+    lane->base = NO_PAGE;
     lane->in_stretch = 1;
     lane->limit = UINT64_MAX;
     return lane;
@@ -65,9 +65,9 @@ static uint64_t next_place(void)
 void close_run(struct lane *lane)
 {
     lane->fast_limit = 0;
-    if (lane->page == NO_PAGE)
+    if (lane->base == NO_PAGE)
         return;
-    uint64_t page = lane->page, wrote = lane->open & RUN_WROTE, words = 0;
+    uint64_t base = lane->base, wrote = lane->open & RUN_WROTE, words = 0;
     uint64_t weight = lane->open >> RUN_WEIGHT_SHIFT;
     /* The first piece takes the run's place, further ones take new ones. */
     uint64_t place = lane->in_stretch ? 0 : lane->place;
@@ -77,11 +77,11 @@ void close_run(struct lane *lane)
         words = 0;
         if (!lane->in_stretch)
             put(lane, words++, (place ? place : next_place()) << 2 | WORD_TICKET);
-        put(lane, words++, run_word(page, piece << RUN_WEIGHT_SHIFT | wrote));
+        put(lane, words++, run_word(base, piece << RUN_WEIGHT_SHIFT | wrote));
         weight -= piece;
         /* What is published is not open any more, should the thread be killed here. */
         if (weight == 0)
-            lane->page = NO_PAGE;
+            lane->base = NO_PAGE;
         else
             lane->open = weight << RUN_WEIGHT_SHIFT | wrote;
         publish(lane, words);
@@ -100,7 +100,7 @@ void end_stretch(struct lane *lane)
 }
 
 /* Opens a run that takes a place of its own, or a stretch if the thread is the only one. */
-static void open_placed_run(struct lane *lane, uint64_t page, bool wrote)
+static void open_placed_run(struct lane *lane, uint64_t base, bool wrote)
 {
     /* Looked at first: what a thread that has ended since did has its place before this one. */
     bool alone = __atomic_load_n(&live_threads, __ATOMIC_ACQUIRE) == 1;
@@ -115,23 +115,23 @@ static void open_placed_run(struct lane *lane, uint64_t page, bool wrote)
     }
     lane->place = place;
     lane->open = one_access(wrote);
-    __atomic_store_n(&lane->page, page, __ATOMIC_RELEASE);
+    __atomic_store_n(&lane->base, base, __ATOMIC_RELEASE);
     __atomic_store_n(&lane->open_head, lane->head, __ATOMIC_RELEASE);
 }
 
-void reach_page(struct lane *lane, uint64_t page, bool wrote)
+void reach_page(struct lane *lane, uint64_t base, bool wrote)
 {
-    if (page == lane->page) {
+    if (base == lane->base) {
         lane->open = (lane->open + (1 << RUN_WEIGHT_SHIFT)) | (wrote ? RUN_WROTE : 0);
         return;
     }
     close_run(lane);
     if (lane->in_stretch) {
         lane->open = one_access(wrote);
-        lane->page = page;
+        lane->base = base;
         lane->fast_limit = lane->limit;
     } else {
-        open_placed_run(lane, page, wrote);
+        open_placed_run(lane, base, wrote);
     }
 }
 
@@ -184,7 +184,7 @@ struct lane *claim_lane(void)
     while (soon && !(lane = find_lane(&soon)) && soon && !reader_is_gone())
         nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
     if (lane) {
-        lane->page = NO_PAGE;
+        lane->base = NO_PAGE;
         lane->limit = lane->tail + STREAM_RING_WORDS;
         lane->in_stretch = lane->fast_limit = 0;
     }

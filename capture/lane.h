@@ -35,8 +35,8 @@ bool lane_is_read(const struct lane *lane);
 /* The thread is over: what is in its lane is all there will be. */
 void leave_lane(struct lane *lane);
 
-/* An access to a page, whichever was the last. */
-void reach_page(struct lane *lane, uint64_t page, bool wrote);
+/* An access to the page that begins at `base`, whichever was the last. */
+void reach_page(struct lane *lane, uint64_t base, bool wrote);
 
 /* Puts the open run, if there is one, into the ring. */
 void close_run(struct lane *lane);
@@ -64,9 +64,15 @@ static inline uint64_t one_access(bool wrote)
     return 1 << RUN_WEIGHT_SHIFT | (wrote ? RUN_WROTE : 0);
 }
 
-static inline uint64_t run_word(uint64_t page, uint64_t open)
+/* The page that an address is in, by the address at which it begins. */
+static inline uint64_t base_of(uint64_t address)
 {
-    return page << RUN_PAGE_SHIFT | (open - (1 << RUN_WEIGHT_SHIFT)) | WORD_RUN;
+    return address & -(uint64_t)PAGE_BYTES;
+}
+
+static inline uint64_t run_word(uint64_t base, uint64_t open)
+{
+    return base << (RUN_PAGE_SHIFT - PAGE_BITS) | (open - (1 << RUN_WEIGHT_SHIFT)) | WORD_RUN;
 }
 
 #endif

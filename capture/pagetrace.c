@@ -20,8 +20,6 @@
 #include "space.h"
 
 enum {
-    PAGE_BITS = 12,
-    PAGE_BYTES = 1 << PAGE_BITS,
     WIDEST_ACCESS = 32, /* bytes that one callback may be about */
     MOST_VCPUS = 1 << 16,
     SPACE_BYTES = 1 << 16, /* of the description of the address space */
@@ -38,35 +36,70 @@ static int store_bit;
 /* The lowest address of QEMU itself; the program's first mappings lie below. */
 static unsigned long lowest_own;
 
-/* An access to another page than the thread's last one, or to two pages, or outside a stretch. */
-static __attribute__((noinline)) void turn_page(struct lane *lane, qemu_plugin_meminfo_t info,
-                                                uint64_t address)
+/* An access of so many bytes, which may lie in more pages than one. */
+static void reach_bytes(struct lane *lane, uint64_t address, uint64_t bytes, bool wrote)
 {
-    bool wrote = qemu_plugin_mem_is_store(info);
-    uint64_t last = address + ((uint64_t)1 << qemu_plugin_mem_size_shift(info)) - 1;
-    for (uint64_t page = address >> PAGE_BITS; page <= last >> PAGE_BITS; page++)
-        reach_page(lane, page, wrote);
+    uint64_t last = base_of(address + bytes - 1);
+    for (uint64_t base = base_of(address); base != last; base += PAGE_BYTES)
+        reach_page(lane, base, wrote);
+    reach_page(lane, last, wrote);
 }
 
-static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *user)
+/* An access to two pages, or outside a stretch, or that comes where the lane needs a closer look. */
+static __attribute__((noinline)) void on_odd_access(struct lane *lane, qemu_plugin_meminfo_t info,
+                                                    uint64_t address)
+{
+    uint64_t bytes = (uint64_t)1 << qemu_plugin_mem_size_shift(info);
+    reach_bytes(lane, address, bytes, qemu_plugin_mem_is_store(info));
+}
+
+/* Whether the open run can be put into the ring at once, and another one begun. */
+static inline bool can_turn(const struct lane *lane, uint64_t open)
+{
+    return lane->head < lane->fast_limit && open < (RUN_WEIGHT_MOST + 1) << RUN_WEIGHT_SHIFT;
+}
+
+/* Puts the open run into the ring and begins another one. */
+static inline void turn_page(struct lane *lane, uint64_t base, uint64_t open)
+{
+    put(lane, 0, run_word(lane->base, lane->open));
+    lane->base = base;
+    lane->open = open;
+    publish(lane, 1);
+}
+
+static inline __attribute__((always_inline)) void on_one(unsigned int vcpu,
+                                                         qemu_plugin_meminfo_t info,
+                                                         uint64_t address, uint64_t wrote)
 {
     struct lane *lane = lanes[vcpu];
-    uint64_t page = address >> PAGE_BITS, open = lane->open;
-    bool wrote = info >> store_bit & 1;
+    uint64_t open = lane->open;
+    if (address - lane->base <= PAGE_BYTES - WIDEST_ACCESS)
+        lane->open = (open | wrote) + (1 << RUN_WEIGHT_SHIFT);
+    else if (likely((address & (PAGE_BYTES - 1)) <= PAGE_BYTES - WIDEST_ACCESS &&
+                    can_turn(lane, open)))
+        turn_page(lane, base_of(address), 1 << RUN_WEIGHT_SHIFT | wrote);
+    else
+        on_odd_access(lane, info, address);
+}
+
+static void on_read(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *user)
+{
     (void)user;
-    if (unlikely((address & (PAGE_BYTES - 1)) > PAGE_BYTES - WIDEST_ACCESS)) {
-        turn_page(lane, info, address);
-    } else if (page == lane->page) {
-        lane->open = (open | (wrote ? RUN_WROTE : 0)) + (1 << RUN_WEIGHT_SHIFT);
-    } else if (likely(lane->head < lane->fast_limit &&
-                      open < (RUN_WEIGHT_MOST + 1) << RUN_WEIGHT_SHIFT)) {
-        put(lane, 0, run_word(lane->page, open));
-        lane->page = page;
-        lane->open = one_access(wrote);
-        publish(lane, 1);
-    } else {
-        turn_page(lane, info, address);
-    }
+    on_one(vcpu, info, address, 0);
+}
+
+static void on_write(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *user)
+{
+    (void)user;
+    on_one(vcpu, info, address, RUN_WROTE);
+}
+
+/* A read or a write. */
+static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *user)
+{
+    (void)user;
+    on_one(vcpu, info, address, info >> store_bit & 1 ? RUN_WROTE : 0);
 }
 
 /* For a QEMU whose descriptions of accesses have no bit that says store. */
@@ -74,28 +107,20 @@ static void on_opaque_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint
                              void *user)
 {
     (void)user;
-    turn_page(lanes[vcpu], info, address);
-}
-
-/* One access of those that a group is made of. */
-static void on_member(struct lane *lane, uint64_t address, uint64_t bytes, bool wrote)
-{
-    uint64_t last = address + bytes - 1;
-    for (uint64_t page = address >> PAGE_BITS; page <= last >> PAGE_BITS; page++)
-        reach_page(lane, page, wrote);
+    on_odd_access(lanes[vcpu], info, address);
 }
 
 /* A group that does not lie within a page, or comes where the lane needs a closer look. */
 static __attribute__((noinline)) void on_odd_group(struct lane *lane, qemu_plugin_meminfo_t info,
                                                    uint64_t address, const struct group *group)
 {
-    turn_page(lane, info, address);
+    on_odd_access(lane, info, address);
     for (unsigned int i = 0; i < group->members; i++) {
         const struct member *member = &group->member[i];
         if (member->kind & ACCESS_READ)
-            on_member(lane, address + member->delta, member->bytes, false);
+            reach_bytes(lane, address + member->delta, member->bytes, false);
         if (member->kind & ACCESS_WRITE)
-            on_member(lane, address + member->delta, member->bytes, true);
+            reach_bytes(lane, address + member->delta, member->bytes, true);
     }
 }
 
@@ -104,22 +129,13 @@ static void on_group(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t add
 {
     const struct group *group = user;
     struct lane *lane = lanes[vcpu];
-    uint64_t page = (address + group->lowest) >> PAGE_BITS, open = lane->open;
-    uint64_t wrote = group->wrote ? RUN_WROTE : 0;
-    uint64_t weight = (uint64_t)group->accesses << RUN_WEIGHT_SHIFT;
-    if (unlikely(page != (address + group->highest) >> PAGE_BITS ||
-                 open >= (RUN_WEIGHT_MOST - GROUP_ACCESSES) << RUN_WEIGHT_SHIFT)) {
+    uint64_t lowest = address + group->lowest, open = lane->open, wrote = group->run & RUN_WROTE;
+    if (lowest - lane->base <= group->slack)
+        lane->open = (open | wrote) + (group->run - wrote);
+    else if (likely((lowest & (PAGE_BYTES - 1)) <= group->slack && can_turn(lane, open)))
+        turn_page(lane, base_of(lowest), group->run);
+    else
         on_odd_group(lane, info, address, group);
-    } else if (page == lane->page) {
-        lane->open = (open | wrote) + weight;
-    } else if (likely(lane->head < lane->fast_limit)) {
-        put(lane, 0, run_word(lane->page, open));
-        lane->page = page;
-        lane->open = weight | wrote;
-        publish(lane, 1);
-    } else {
-        on_odd_group(lane, info, address, group);
-    }
 }
 
 static void on_thread_start(qemu_plugin_id_t id, unsigned int vcpu)
@@ -151,10 +167,14 @@ static void on_thread_end(qemu_plugin_id_t id, unsigned int vcpu)
     lanes[vcpu] = NULL;
 }
 
-static void trace_alone(struct qemu_plugin_insn *instruction)
+static void trace_alone(struct qemu_plugin_insn *instruction, enum access_kind kind)
 {
-    qemu_plugin_register_vcpu_mem_cb(instruction, store_bit >= 0 ? on_access : on_opaque_access,
-                                     QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
+    qemu_plugin_vcpu_mem_cb_t callback = kind == ACCESS_READ    ? on_read
+                                         : kind == ACCESS_WRITE ? on_write
+                                         : store_bit >= 0       ? on_access
+                                                                : on_opaque_access;
+    qemu_plugin_register_vcpu_mem_cb(instruction, callback, QEMU_PLUGIN_CB_NO_REGS,
+                                     QEMU_PLUGIN_MEM_RW, NULL);
 }
 
 static void trace_group(struct qemu_plugin_insn *const *instructions, const struct group *group)

@@ -26,7 +26,7 @@
 
 #include <stdint.h>
 
-#define STREAM_MAGIC 0x3165636172746670ull /* "pftrace1" */
+#define STREAM_MAGIC 0x3265636172746670ull /* "pftrace2" */
 
 enum {
     STREAM_LANES = 1024,
@@ -34,6 +34,8 @@ enum {
     STREAM_HEADER_BYTES = 4096,
     STREAM_LANE_BYTES = 4096 + STREAM_RING_WORDS * 8,
 };
+
+enum { PAGE_BITS = 12, PAGE_BYTES = 1 << PAGE_BITS };
 
 enum word_kind { WORD_RUN, WORD_TICKET, WORD_STRETCH, WORD_MESSAGE };
 
@@ -56,8 +58,8 @@ enum message_kind {
 enum lane_state { LANE_FREE, LANE_LIVE, LANE_ENDED };
 
 struct lane {
-    /* The writer's. `page` and what follows are the open run, which is not in the ring yet. */
-    uint64_t page;      /* NO_PAGE if there is none */
+    /* The writer's. `base` and what follows are the open run, which is not in the ring yet. */
+    uint64_t base;      /* address of its page; NO_PAGE if there is none */
     uint64_t open;      /* number of accesses from bit 3 on, and bit 2, as in a RUN */
     uint64_t place;     /* 0 in a stretch */
     uint64_t open_head; /* outside stretches `head` when the run was opened: with another one it is
@@ -74,7 +76,8 @@ struct lane {
     uint64_t ring[STREAM_RING_WORDS];
 };
 
-#define NO_PAGE UINT64_MAX
+/* No page of a program begins here, nor is any of its addresses a page's length behind it. */
+#define NO_PAGE (1ull << 63)
 
 struct stream {
     uint64_t magic;

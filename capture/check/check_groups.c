@@ -49,6 +49,20 @@ static void on_alone(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t add
     expectations[vcpu].group = NULL;
 }
 
+static void on_alone_read(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *user)
+{
+    on_alone(vcpu, info, address, user);
+    if (qemu_plugin_mem_is_store(info))
+        fail("a write by what only reads", vcpu, address);
+}
+
+static void on_alone_write(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *user)
+{
+    on_alone(vcpu, info, address, user);
+    if (!qemu_plugin_mem_is_store(info))
+        fail("a read by what only writes", vcpu, address);
+}
+
 static void on_first(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *user)
 {
     const struct group *group = user;
@@ -91,9 +105,11 @@ static void watch(struct qemu_plugin_insn *instruction, qemu_plugin_vcpu_mem_cb_
                                      QEMU_PLUGIN_MEM_RW, (void *)user);
 }
 
-static void alone(struct qemu_plugin_insn *instruction)
+static void alone(struct qemu_plugin_insn *instruction, enum access_kind kind)
 {
-    watch(instruction, on_alone, NULL);
+    watch(instruction, kind == ACCESS_READ    ? on_alone_read
+                       : kind == ACCESS_WRITE ? on_alone_write
+                                              : on_alone, NULL);
 }
 
 static void group(struct qemu_plugin_insn *const *instructions, const struct group *group)

@@ -6,13 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use farside_os::{Result, memory};
 
 /// First word of the memory: which layout it has.
-const MAGIC: u64 = u64::from_le_bytes(*b"pftrace1");
+const MAGIC: u64 = u64::from_le_bytes(*b"pftrace2");
 
 /// Most threads that are traced at once.
 pub const LANES: usize = 1024;
 
 /// Words in the ring of a lane.
 pub const RING_WORDS: usize = 1 << 17;
+
+/// Binary logarithm of the bytes of a page.
+const PAGE_SHIFT: u32 = 12;
 
 const SUBJECT: &str = "the memory shared with the emulator";
 
@@ -35,6 +38,7 @@ struct Header {
 
 /// Pages and places beyond what words can say are nonsense.
 const PAGES_END: u64 = 1 << 48;
+const NO_PAGE: u64 = 1 << 63;
 const PLACES_END: u64 = 1 << 62;
 
 /// More accesses to one page than any program makes before another.
@@ -48,7 +52,7 @@ const LANE_ENDED: u64 = 2;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Lane {
-    page: AtomicU64,
+    base: AtomicU64,
     open: AtomicU64,
     place: AtomicU64,
     open_head: AtomicU64,
@@ -161,7 +165,7 @@ impl Lane {
     /// the memory says of it cannot be.
     pub fn open_run(&self) -> Option<OpenRun> {
         let opened = self.open_head.load(Ordering::Acquire);
-        let page = self.page.load(Ordering::Acquire);
+        let page = self.base.load(Ordering::Acquire) >> PAGE_SHIFT;
         let place = self.place.load(Ordering::Acquire);
         let open = self.open.load(Ordering::Acquire);
         let is_open = opened == self.head() || self.in_stretch();
@@ -186,7 +190,7 @@ impl Lane {
 
     /// Lets another thread have the lane.
     pub fn release(&self) {
-        self.page.store(u64::MAX, Ordering::Relaxed);
+        self.base.store(NO_PAGE, Ordering::Relaxed);
         self.state.store(LANE_FREE, Ordering::Release);
     }
 }

@@ -7,7 +7,7 @@ use farside_cli::capture::order::{Damaged, Listener, Order};
 use farside_cli::capture::stream::{Run as Told, Stream};
 use proptest::prelude::*;
 
-use crate::memory::{Field, Header, LANES, LIVE, Memory, NO_PAGE, RING_WORDS};
+use crate::memory::{Field, Header, LANES, LIVE, Memory, NO_PAGE, PAGE_SHIFT, RING_WORDS};
 use crate::program::Run;
 
 /// Counts what it is told.
@@ -43,7 +43,7 @@ fn one_lane() -> (Stream, Memory) {
     let stream = Stream::new().expect("memory for a stream");
     let memory = Memory::of(&stream);
     memory.claim();
-    memory.set(0, Field::Page, NO_PAGE);
+    memory.set(0, Field::Base, NO_PAGE);
     (stream, memory)
 }
 
@@ -59,7 +59,7 @@ fn put(memory: &Memory, lane: usize, words: &[u64]) {
 fn open(memory: &Memory, lane: usize, place: u64, page: u64, weight: u64) {
     memory.set(lane, Field::Place, place);
     memory.set(lane, Field::Open, weight << 3);
-    memory.set(lane, Field::Page, page);
+    memory.set(lane, Field::Base, page << PAGE_SHIFT);
     memory.set(lane, Field::OpenHead, memory.get(lane, Field::Head));
 }
 
@@ -233,7 +233,7 @@ enum Op {
 
 fn op() -> impl Strategy<Value = Op> {
     use Field::*;
-    let fields = vec![Page, Open, Place, OpenHead, Head, InStretch, State, Tail];
+    let fields = vec![Base, Open, Place, OpenHead, Head, InStretch, State, Tail];
     prop_oneof![
         4 => (0..3_usize, prop::collection::vec(word(), 0..12)).prop_map(|(l, w)| Op::Put(l, w)),
         2 => (0..3_usize, prop::sample::select(fields), number())

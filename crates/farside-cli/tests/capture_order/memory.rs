@@ -7,7 +7,9 @@ use farside_os::memory;
 
 pub const LANES: usize = 1024;
 pub const RING_WORDS: u64 = 1 << 17;
-pub const NO_PAGE: u64 = u64::MAX;
+/// The base of no page, and of one.
+pub const NO_PAGE: u64 = 1 << 63;
+pub const PAGE_SHIFT: u32 = 12;
 
 const HEADER_WORDS: usize = 4096 / 8;
 const LANE_WORDS: usize = HEADER_WORDS + RING_WORDS as usize;
@@ -25,7 +27,7 @@ pub enum Header {
 /// Words of a lane before its ring.
 #[derive(Copy, Clone, Debug)]
 pub enum Field {
-    Page = 0,
+    Base = 0,
     Open = 1,
     Place = 2,
     OpenHead = 3,

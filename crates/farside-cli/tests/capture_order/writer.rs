@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use corosensei::Yielder;
 
-use crate::memory::{ENDED, Field, Header, Memory, NO_PAGE, RING_WORDS};
+use crate::memory::{ENDED, Field, Header, Memory, NO_PAGE, PAGE_SHIFT, RING_WORDS};
 use crate::truth::{Made, Truth};
 
 pub const RUN_WEIGHT_MOST: u64 = 1 << 13;
@@ -57,7 +57,7 @@ impl Started {
     pub fn new(world: &World) -> Self {
         let memory = &world.memory;
         let lane = memory.claim();
-        memory.set(lane, Field::Page, NO_PAGE);
+        memory.set(lane, Field::Base, NO_PAGE);
         memory.set(lane, Field::InStretch, 0);
         let thread = memory.header(Header::Threads).fetch_add(1, Ordering::Relaxed) as usize;
         assert_eq!(thread, world.truth.borrow_mut().new_thread());
@@ -111,7 +111,7 @@ impl<'y> Writer<'y> {
     }
 
     fn set_page(&mut self, page: u64) {
-        self.set(Field::Page, page);
+        self.set(Field::Base, if page == NO_PAGE { NO_PAGE } else { page << PAGE_SHIFT });
         self.page = page;
     }
 
@@ -296,6 +296,7 @@ impl<'y> Writer<'y> {
 pub fn left_in_memory(memory: &Memory) -> Option<Made> {
     let lanes = memory.header(Header::LanesUsed).load(Ordering::Acquire) as usize;
     let lane = (0..lanes).find(|&lane| memory.get(lane, Field::InStretch) != 0)?;
-    let (page, open) = (memory.get(lane, Field::Page), memory.get(lane, Field::Open));
-    (page != NO_PAGE).then_some(Made { page, weight: open >> 3, wrote: open & 4 != 0 })
+    let (base, open) = (memory.get(lane, Field::Base), memory.get(lane, Field::Open));
+    let made = Made { page: base >> PAGE_SHIFT, weight: open >> 3, wrote: open & 4 != 0 };
+    (base != NO_PAGE).then_some(made)
 }
