@@ -4,9 +4,15 @@
 //! the allocator's, so that the locks are taken in their order, the allocator's first, and the pager
 //! stands still for the shortest time. Neither the pager nor anything else in these handlers may use
 //! the program's allocator, whose locks this thread holds.
+//!
+//! Before the allocator's locks comes that of the C library's list of streams, which `fork` takes after all
+//! handlers, and for its own allocator's sake before that one's: a thread that flushes all streams has it
+//! while it waits for a stream whose thread wants memory.
 
+use std::ffi::CStr;
+use std::mem::transmute;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
 use farside_os::descriptor::Room;
 
@@ -25,6 +31,66 @@ pub fn register() {
     if error != 0 {
         sys::complain(&["farside: no memory to prepare for fork\n"]);
     }
+}
+
+/// A function of the C library without arguments, if it has it.
+struct Known {
+    name: &'static CStr,
+    at: AtomicUsize,
+}
+
+impl Known {
+    const fn new(name: &'static CStr) -> Self {
+        Self { name, at: AtomicUsize::new(0) }
+    }
+
+    fn find(&self) {
+        // SAFETY: the name is a string.
+        let at = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        self.at.store(at as usize, Relaxed);
+    }
+
+    fn call(&self) {
+        let at = self.at.load(Relaxed);
+        if at != 0 {
+            // SAFETY: the symbols of these names take no arguments and return nothing.
+            unsafe { transmute::<usize, unsafe extern "C" fn()>(at)() };
+        }
+    }
+}
+
+/// What guards the list of all streams: a lock that a thread may take several times.
+static LOCK_STREAMS: Known = Known::new(c"_IO_list_lock");
+static UNLOCK_STREAMS: Known = Known::new(c"_IO_list_unlock");
+static RESET_STREAMS: Known = Known::new(c"_IO_list_resetlock");
+
+/// Registers the handlers that run before the allocator's, which have to be registered by now.
+pub fn register_streams() {
+    let all = [&LOCK_STREAMS, &UNLOCK_STREAMS, &RESET_STREAMS];
+    all.iter().for_each(|function| function.find());
+    if all.iter().any(|function| function.at.load(Relaxed) == 0) {
+        return;
+    }
+    // SAFETY: the handlers are functions of a library that is never unloaded.
+    let error = unsafe {
+        libc::pthread_atfork(Some(lock_streams), Some(unlock_streams), Some(reset_streams))
+    };
+    if error != 0 {
+        sys::complain(&["farside: no memory to prepare for fork\n"]);
+    }
+}
+
+unsafe extern "C" fn lock_streams() {
+    LOCK_STREAMS.call();
+}
+
+unsafe extern "C" fn unlock_streams() {
+    UNLOCK_STREAMS.call();
+}
+
+/// `fork` has done so if it knew of other threads.
+unsafe extern "C" fn reset_streams() {
+    RESET_STREAMS.call();
 }
 
 /// The forking thread's blocked signals: a handler that ran meanwhile would wait at the closed gate

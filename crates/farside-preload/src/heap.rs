@@ -106,6 +106,12 @@ fn next_arena() -> Option<c_uint> {
     }
 }
 
+/// Has the allocator register what it does at a `fork`, which it does when it is first used.
+pub fn begin() {
+    // SAFETY: a block that nobody else knows.
+    unsafe { je::free(je::malloc(1)) };
+}
+
 /// What `experimental.arenas_create_ext` takes.
 #[repr(C)]
 struct ArenaConfig {

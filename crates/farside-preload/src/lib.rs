@@ -20,6 +20,7 @@
 
 mod brk;
 mod descriptor;
+mod exit;
 mod far;
 mod fork;
 mod heap;

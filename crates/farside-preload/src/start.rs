@@ -44,6 +44,8 @@ extern "C" fn start() {
             }
         },
     }
+    heap::begin();
+    fork::register_streams();
     sys::set_errno(errno);
     thread::set_state(before);
 }
@@ -93,6 +95,11 @@ fn open_far_memory(control: &str) -> Result<(), String> {
     offload::open(settings.offload);
     section::open(settings.sections);
     Ok(())
+}
+
+/// Whether this process has joined the supervisor, and is no child that uses its memory.
+pub fn is_own_process() -> bool {
+    PROCESS.load(Relaxed) == std::process::id()
 }
 
 /// Files that say which memory nodes we talk to, and who we are.

@@ -56,6 +56,26 @@ fn forks_of_a_program_whose_streams_are_far() {
 }
 
 #[test]
+fn a_fork_while_all_streams_are_flushed() {
+    if !has_program("a_fork_while_all_streams_are_flushed", "gcc", "gcc") {
+        return;
+    }
+    let exam = Exam::new("flushfork");
+    let program = compile(&exam.inputs(), "flushfork.c", &["-O2", "-pthread"]);
+    exam.compare(&Program::new(program));
+}
+
+#[test]
+fn threads_that_hold_up_no_end() {
+    if !has_program("threads_that_hold_up_no_end", "gcc", "gcc") {
+        return;
+    }
+    let exam = Exam::new("idlethreads");
+    let program = compile(&exam.inputs(), "idlethreads.c", &["-O2"]);
+    exam.compare(&Program::new(program));
+}
+
+#[test]
 fn children_begin_within_the_limit() {
     if !has_program("children_begin_within_the_limit", "gcc", "gcc") {
         return;

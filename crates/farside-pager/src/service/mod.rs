@@ -8,7 +8,9 @@
 //! happen are *on duty*; the others sleep, so that a fault wakes no second processor.
 //!
 //! When other programs keep the processors busy such handlers starve. The sentinel, an ordinary thread,
-//! notices faults that nobody serves, serves them, and raises the handlers' class for a while.
+//! notices faults that nobody serves, serves them, and raises the handlers' class for a while. And since
+//! a process is over only when all its threads are, which takes a turn of each on a processor, handlers
+//! are of that class only where there have been some faults, and not any more when the process ends.
 
 mod desk;
 
@@ -49,6 +51,9 @@ const RAISED_NS: u64 = 100_000_000;
 /// The same when they needed it again and again.
 const MOST_RAISED_NS: u64 = 3_200_000_000;
 
+/// Faults after which it pays that handlers run when nothing else does.
+const SETTLED_AFTER: u64 = 128;
+
 /// How often the far store is looked after.
 const TEND_EVERY_NS: u64 = 5_000_000;
 
@@ -67,7 +72,11 @@ pub struct Service {
     /// Faults served, counted from `RELIEVED_AFTER` on: a processor from which none came yet, whose
     /// `last_fault` is 0, is one from which none came lately.
     served: AtomicU64,
+    /// What `served` has to be for handlers to change their class.
+    settle_at: AtomicU64,
     raised: AtomicBool,
+    /// Whether the process is about to end.
+    ending: AtomicBool,
     /// Threads that have all they need.
     ready: AtomicU32,
     pub(crate) visitors: Visitors,
@@ -80,6 +89,8 @@ struct Duty {
     /// What `served` was when a fault was last seen to come from this processor.
     last_fault: AtomicU64,
     thread: AtomicU32,
+    /// Whether its handler is of the class that runs when nothing else does, unless it was raised.
+    settled: AtomicBool,
 }
 
 impl Service {
@@ -92,6 +103,7 @@ impl Service {
                 on: AtomicU32::new(0),
                 last_fault: AtomicU64::new(0),
                 thread: AtomicU32::new(0),
+                settled: AtomicBool::new(false),
             })
             .collect();
         Self {
@@ -103,7 +115,9 @@ impl Service {
             duties,
             on_duty: AtomicU32::new(0),
             served: AtomicU64::new(RELIEVED_AFTER),
+            settle_at: AtomicU64::new(0),
             raised: AtomicBool::new(false),
+            ending: AtomicBool::new(false),
             ready: AtomicU32::new(0),
             visitors: Visitors::default(),
         }
@@ -119,10 +133,13 @@ impl Service {
         let mask = thread::block_signals();
         let here = thread::processor();
         self.on_duty.store(1, Ordering::Relaxed);
+        let settle_at = self.served.load(Ordering::Relaxed) + SETTLED_AFTER;
+        self.settle_at.store(settle_at, Ordering::Relaxed);
         let first = self.duties.iter().position(|duty| duty.processor == here).unwrap_or(0);
         let mut result = Ok(());
         for index in 0..self.duties.len() {
             self.duties[index].on.store(u32::from(index == first), Ordering::Relaxed);
+            self.duties[index].settled.store(false, Ordering::Relaxed);
             result = result.and_then(|()| self.spawn(c"farside-fault", move || self.handle(index)));
         }
         result = result.and_then(|()| self.spawn(c"farside-watch", move || self.keep_watch()));
@@ -181,13 +198,38 @@ impl Service {
         self.say_ready();
         // Without binding or class the handler is slower, not wrong.
         let _ = thread::bind_to(duty.processor);
-        let _ = thread::set_class(0, Class::Idle);
+        let mut settled = false;
         loop {
             while duty.on.load(Ordering::Acquire) == 0 {
                 thread::futex_wait(&duty.on, 0, None);
             }
+            if !settled
+                && self.served.load(Ordering::Relaxed) >= self.settle_at.load(Ordering::Relaxed)
+            {
+                settled = true;
+                self.settle(duty);
+            }
             desk.wait_and_serve(self, index);
         }
+    }
+
+    /// The calling handler runs when nothing else does from now on, unless handlers are raised.
+    fn settle(&self, duty: &Duty) {
+        duty.settled.store(true, Ordering::SeqCst);
+        if !self.raised.load(Ordering::SeqCst) {
+            let _ = thread::set_class(0, Class::Idle);
+            // Whoever raised handlers in between may have come to this one before.
+            if self.raised.load(Ordering::SeqCst) {
+                let _ = thread::set_class(0, Class::Normal);
+            }
+        }
+    }
+
+    /// The process is about to end, which it only does when all threads have had a processor. May be
+    /// called in a signal handler.
+    pub fn leave(&self) {
+        self.ending.store(true, Ordering::SeqCst);
+        self.raise_handlers(true);
     }
 
     /// Puts the handler of the processor of `thread`, which waits for a page, on duty, and takes those
@@ -254,7 +296,7 @@ impl Service {
                 raise_ns = if again { (raise_ns * 2).min(MOST_RAISED_NS) } else { RAISED_NS };
                 raised_until = now + raise_ns;
             }
-            self.raise_handlers(now < raised_until);
+            self.raise_handlers(now < raised_until || self.ending.load(Ordering::SeqCst));
             self.keep_away(&mut avoided);
         }
     }
@@ -283,11 +325,11 @@ impl Service {
     }
 
     fn raise_handlers(&self, raise: bool) {
-        if self.raised.swap(raise, Ordering::Relaxed) == raise {
+        if self.raised.swap(raise, Ordering::SeqCst) == raise {
             return;
         }
         let class = if raise { Class::Normal } else { Class::Idle };
-        for duty in &self.duties {
+        for duty in self.duties.iter().filter(|duty| duty.settled.load(Ordering::SeqCst)) {
             // Where raising is not permitted the sentinel goes on serving what they leave.
             let _ = thread::set_class(duty.thread.load(Ordering::Relaxed), class);
         }
