@@ -3,14 +3,13 @@
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
 
 use crate::far::{self, Pager};
 use crate::lock::Lock;
 use crate::mmap::{READ_WRITE, SPACE, c_result};
 use crate::space::Kind;
 use crate::sys::{self, PAGE, page_up};
-use crate::thread;
+use crate::{next, thread};
 
 /// Most bytes the heap may reach.
 const MOST: usize = 64 << 30;
@@ -88,12 +87,7 @@ type Brk = unsafe extern "C" fn(*mut c_void) -> c_int;
 static LIBC_BRK: AtomicUsize = AtomicUsize::new(0);
 
 fn libc_brk(addr: *mut c_void) -> c_int {
-    let mut function = LIBC_BRK.load(Relaxed);
-    if function == 0 {
-        // SAFETY: the name is a constant string.
-        function = unsafe { libc::dlsym(libc::RTLD_NEXT, c"brk".as_ptr()) } as usize;
-        LIBC_BRK.store(function, Relaxed);
-    }
+    let function = next::find(c"brk", &LIBC_BRK);
     if function == 0 {
         return c_result(Err(libc::ENOMEM));
     }

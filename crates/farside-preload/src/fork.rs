@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use farside_os::descriptor::Room;
 
 use crate::lock::Lock;
-use crate::{far, runtime_heap, section, start, sys, thread};
+use crate::{far, next, runtime_heap, section, start, sys, thread};
 
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
@@ -44,10 +44,8 @@ impl Known {
         Self { name, at: AtomicUsize::new(0) }
     }
 
-    fn find(&self) {
-        // SAFETY: the name is a string.
-        let at = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
-        self.at.store(at as usize, Relaxed);
+    fn is_there(&self) -> bool {
+        next::find(self.name, &self.at) != 0
     }
 
     fn call(&self) {
@@ -67,8 +65,7 @@ static RESET_STREAMS: Known = Known::new(c"_IO_list_resetlock");
 /// Registers the handlers that run before the allocator's, which have to be registered by now.
 pub fn register_streams() {
     let all = [&LOCK_STREAMS, &UNLOCK_STREAMS, &RESET_STREAMS];
-    all.iter().for_each(|function| function.find());
-    if all.iter().any(|function| function.at.load(Relaxed) == 0) {
+    if !all.iter().all(|function| function.is_there()) {
         return;
     }
     // SAFETY: the handlers are functions of a library that is never unloaded.

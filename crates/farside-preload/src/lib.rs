@@ -33,6 +33,7 @@ mod malloc;
 mod malloc_tuning;
 mod mmap;
 mod mremap;
+mod next;
 mod offload;
 mod part;
 mod region;

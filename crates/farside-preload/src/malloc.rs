@@ -7,13 +7,12 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
 
 use tikv_jemalloc_sys as je;
 
 use crate::sys::{self, PAGE};
 use crate::thread::{self, READY};
-use crate::{far, heap, loader, local, runtime_heap};
+use crate::{far, heap, loader, local, next, runtime_heap};
 
 /// Least bytes of any allocation: every pointer is aligned to as much, as the ABI promises.
 const LEAST: usize = 16;
@@ -418,12 +417,7 @@ pub unsafe extern "C" fn malloc_usable_size(pointer: *mut c_void) -> usize {
 /// # Safety
 /// `pointer` is a live allocation of the C library's.
 unsafe fn libc_usable_size(pointer: *mut c_void) -> usize {
-    let mut function = LIBC_USABLE_SIZE.load(Relaxed);
-    if function == 0 {
-        // SAFETY: the name is a constant string.
-        function = unsafe { libc::dlsym(libc::RTLD_NEXT, c"malloc_usable_size".as_ptr()) } as usize;
-        LIBC_USABLE_SIZE.store(function, Relaxed);
-    }
+    let function = next::find(c"malloc_usable_size", &LIBC_USABLE_SIZE);
     if function == 0 {
         return 0;
     }

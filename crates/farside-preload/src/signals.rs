@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use libc::{pthread_t, sighandler_t};
 
 use crate::mmap::c_result;
-use crate::thread;
+use crate::{next, thread};
 
 /// Whether the program ever had a handler, or ended a thread from another.
 static HANDLED: AtomicBool = AtomicBool::new(false);
@@ -46,17 +46,6 @@ unsafe extern "C" {
     fn __sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int;
 }
 
-/// The C library's function of a name; 0 if it has none.
-fn next(name: &CStr, known: &AtomicUsize) -> usize {
-    let mut function = known.load(Relaxed);
-    if function == 0 {
-        // SAFETY: the name is a string.
-        function = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
-        known.store(function, Relaxed);
-    }
-    function
-}
-
 /// Looks up what is called in place of these functions: a signal handler, which may call them, cannot do that.
 pub fn find() {
     for (name, known) in [
@@ -65,7 +54,7 @@ pub fn find() {
         (c"sigset", &LIBC_SIGSET),
         (c"pthread_cancel", &LIBC_CANCEL),
     ] {
-        next(name, known);
+        next::find(name, known);
     }
 }
 
@@ -76,7 +65,7 @@ fn install(name: &CStr, known: &AtomicUsize, signal: c_int, handler: sighandler_
     if is_handler(handler) {
         expect_handlers();
     }
-    match next(name, known) {
+    match next::find(name, known) {
         0 => c_result(Err(libc::ENOSYS)) as sighandler_t,
         // SAFETY: the symbol of this name has this type; the program asked for it.
         function => unsafe { transmute::<usize, Signal>(function)(signal, handler) },
@@ -151,7 +140,7 @@ static LIBC_CANCEL: AtomicUsize = AtomicUsize::new(0);
 #[unsafe(no_mangle)]
 pub extern "C" fn pthread_cancel(thread: pthread_t) -> c_int {
     expect_handlers();
-    match next(c"pthread_cancel", &LIBC_CANCEL) {
+    match next::find(c"pthread_cancel", &LIBC_CANCEL) {
         0 => libc::ENOSYS,
         // SAFETY: the symbol of this name has this type; the program asked for it.
         function => unsafe { transmute::<usize, Cancel>(function)(thread) },
