@@ -49,8 +49,8 @@ public:
                 remotable::ReleaseOp, rmem::LoadOp, rmem::StoreOp, rmem::MoveOp, rmem::FillOp, rmem::BorrowOp,
                 rmem::GiveBackOp, rmem::TurnsOp, rmem::HoldOp, rmem::LetGoOp, rmem::ChangedOp, rmem::DoneOp,
                 rmem::FetchIfNotInCacheOp, rmem::FollowOp, rmem::FetchOp,
-                rmem::WaitOp, rmem::PaddrOp, rmem::FlushOp, rmem::MissesOp, rmem::TurnsUntilHereOp, rmem::HereOp,
-                rmem::PeekOp, rmem::AheadOp, rmem::SelectOp, rmem::SelectAllOp>(
+                rmem::WaitOp, rmem::PaddrOp, rmem::FlushOp, rmem::MissesOp, rmem::TurnsUntilHereOp, rmem::ClockOp,
+                rmem::HereOp, rmem::PeekOp, rmem::AheadOp, rmem::SelectOp, rmem::SelectAllOp>(
               [&](auto each) {
                 FlatSymbolRefAttr changed = changedBy(op);
                 Operation *next = op->getNextNode();
@@ -222,8 +222,10 @@ private:
   }
 
   void lower(rmem::TurnsUntilHereOp op) {
-    replace(op, "farside_rt_turns_until_here", {address(op.getSectionAttr())});
+    replace(op, "farside_rt_turns_until_here", {address(op.getSectionAttr()), op.getSince(), number(op.getTurns())});
   }
+
+  void lower(rmem::ClockOp op) { replace(op, "farside_rt_clock", {}); }
 
   void lower(rmem::HereOp op) {
     SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), number(op.getSize()),

@@ -32,8 +32,10 @@ constexpr int64_t mostTogether = 16;
 constexpr int64_t partTogether = 4;
 /// So many accesses of a loop are sent for at most.
 constexpr size_t mostTargets = 8;
-/// After so many turns, a power of two, it is asked anew whether it is worthwhile.
+/// After so many turns, a power of two, it is asked anew whether it is worthwhile, and how far ahead.
 constexpr int64_t turnsBetween = 64;
+/// No loop has a turn with this number.
+constexpr int64_t noTurn = -1;
 
 /// What is sent for: bytes of a line.
 struct Target {
@@ -44,11 +46,23 @@ struct Target {
   int64_t depth = 1;
   /// So many turns are from one of them to the next, at most.
   int64_t most = 0;
-  /// So many turns ahead it is sent for in a run of the loop.
-  Value ahead;
 
   bool isAsFar(const Target &other) const { return depth == other.depth && most == other.most; }
   SmallVector<Location> locations;
+};
+
+/// Targets of a section that are sent for equally early, and what the loop carries for them.
+struct Distance {
+  ArrayRef<Target *> targets;
+  /// So many turns ahead they are sent for.
+  Value ahead;
+  /// The first turn that none before has sent for; `noTurn` while nothing is sent for.
+  Value unsent;
+
+  void takeFrom(scf::ForOp loop, unsigned at) {
+    ahead = loop.getRegionIterArg(at);
+    unsent = loop.getRegionIterArg(at + 1);
+  }
 };
 
 /// One loop that may send for what it comes to in later turns.
@@ -120,7 +134,7 @@ private:
       target.locations.push_back(access->getLoc());
       return;
     }
-    targets.push_back({pointer, base, section, offset, offset + size, 1, 0, {}, {access->getLoc()}});
+    targets.push_back({pointer, base, section, offset, offset + size, 1, 0, {access->getLoc()}});
   }
 
   /// What others are found by is sent for earlier.
@@ -177,7 +191,6 @@ private:
   }
 
   Value number(int64_t value) { return arith::ConstantOp::create(builder, location, builder.getI64IntegerAttr(value)); }
-  Value never() { return arith::ConstantOp::create(builder, location, builder.getBoolAttr(false)); }
 
   Value isLess(Value one, Value other) {
     return arith::CmpIOp::create(builder, location, arith::CmpIPredicate::ult, one, other);
@@ -195,11 +208,46 @@ private:
     llvm::MapVector<Attribute, SmallVector<Target *>> sections;
     for (Target &target : targets)
       sections[target.section].push_back(&target);
+    SmallVector<SmallVector<Distance>> distances;
     for (auto &section : sections)
-      findDistances(section.second);
-    // Whether it was worthwhile in the turn before, by section.
-    SmallVector<Value> first(sections.size(), never());
+      distances.push_back(distancesOf(section.second));
     unsigned own = loop.getNumRegionIterArgs();
+    addCarried(distances);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value since = arith::AndIOp::create(builder, location, loop.getInductionVar(), number(turnsBetween - 1));
+    Value asks = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, since, number(0));
+    SmallVector<Value> next = timeOf(asks, own);
+    Value before = hasLongTurns ? Value() : loop.getRegionIterArg(own);
+    for (SmallVector<Distance> &some : distances) {
+      for (Distance &distance : some)
+        distance.takeFrom(loop, own + next.size() + 2 * (&distance - some.begin()));
+      ask(some, asks, before);
+      for (Distance &distance : some) {
+        next.append({distance.ahead, distance.unsent});
+        sendInTurn(distance, togetherOf(some));
+      }
+    }
+    for (auto [at, value] : llvm::enumerate(next))
+      loop.getBody()->getTerminator()->setOperand(own + at, value);
+  }
+
+  /// Those that are sent for equally early, which lie side by side.
+  static SmallVector<Distance> distancesOf(ArrayRef<Target *> some) {
+    SmallVector<Distance> distances;
+    while (!some.empty()) {
+      size_t count = llvm::count_if(some, [&](Target *target) { return target->isAsFar(*some.front()); });
+      distances.push_back({some.take_front(count), {}, {}});
+      some = some.drop_front(count);
+    }
+    return distances;
+  }
+
+  /// Has the loop carry when it last asked, and the distances.
+  void addCarried(ArrayRef<SmallVector<Distance>> distances) {
+    SmallVector<Value> first(hasLongTurns ? 0 : 1, number(0));
+    for (ArrayRef<Distance> some : distances)
+      for (size_t at = 0; at < some.size(); ++at)
+        first.append({number(0), number(noTurn)});
     IRRewriter rewriter(builder);
     auto made = cast<scf::ForOp>(*cast<LoopLikeOpInterface>(*loop).replaceWithAdditionalYields(
         rewriter, first, /*replaceInitOperandUsesInLoop=*/false,
@@ -208,84 +256,108 @@ private:
         }));
     made.setUnsignedCmp(true);
     later.moveTo(loop = made);
-    builder.setInsertionPointToStart(loop.getBody());
-    Value since = arith::AndIOp::create(builder, location, loop.getInductionVar(), number(turnsBetween - 1));
-    Value asks = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, since, number(0));
-    for (auto [at, section] : llvm::enumerate(sections)) {
-      Value is = isWorthwhile(section.second, asks, loop.getRegionIterArg(own + at));
-      loop.getBody()->getTerminator()->setOperand(own + at, is);
-      sendInTurn(section.second, is);
-    }
   }
 
-  /// How many turns ahead is sent for, for as long as the loop lasts.
-  void findDistances(ArrayRef<Target *> some) {
-    Value turns;
-    for (Target *target : some) {
-      if (!hasLongTurns && !turns)
-        turns = rmem::TurnsUntilHereOp::create(builder, location, builder.getI64Type(), target->section.getValue());
-      Value each = number(target->most);
-      if (!hasLongTurns)
-        each = arith::MinUIOp::create(builder, location, turns, each);
-      target->ahead =
-          target->depth == 1 ? each : arith::MulIOp::create(builder, location, each, number(target->depth));
-    }
+  /// The time of the last turn that asked, this one among them; nothing where it is not needed.
+  SmallVector<Value> timeOf(Value asks, unsigned carried) {
+    if (hasLongTurns)
+      return {};
+    auto time = scf::IfOp::create(builder, location, builder.getI64Type(), asks, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(time.thenBlock());
+    scf::YieldOp::create(builder, location, rmem::ClockOp::create(builder, location, builder.getI64Type()).getResult());
+    builder.setInsertionPointToStart(time.elseBlock());
+    scf::YieldOp::create(builder, location, loop.getRegionIterArg(carried));
+    return {time.getResult(0)};
   }
 
-  int64_t togetherOf(ArrayRef<Target *> some) {
-    return std::clamp<int64_t>(some.back()->most * some.back()->depth / partTogether * some.size(), 1, mostTogether);
+  int64_t togetherOf(ArrayRef<Distance> some) {
+    const Target &last = *some.back().targets.back();
+    int64_t count = 0;
+    for (const Distance &distance : some)
+      count += distance.targets.size();
+    return std::clamp<int64_t>(last.most * last.depth / partTogether * count, 1, mostTogether);
   }
 
-  /// Whether something of a section was missing lately. If so for the first time, the next turns are sent for.
-  Value isWorthwhile(ArrayRef<Target *> some, Value asks, Value before) {
-    auto asked = scf::IfOp::create(builder, location, builder.getI1Type(), asks, /*withElseRegion=*/true);
+  /// Finds out whether something of a section was missing lately, and how far ahead is sent for in the next turns if so.
+  /// `before` is when that was asked last in this run of the loop.
+  void ask(MutableArrayRef<Distance> some, Value asks, Value before) {
+    SmallVector<Value> known;
+    for (Distance &distance : some)
+      known.append({distance.ahead, distance.unsent});
+    SmallVector<Type> types(known.size(), builder.getI64Type());
+    auto asked = scf::IfOp::create(builder, location, types, asks, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(asked.elseBlock());
-    scf::YieldOp::create(builder, location, before);
+    scf::YieldOp::create(builder, location, known);
     builder.setInsertionPointToStart(asked.thenBlock());
-    Value misses =
-        rmem::MissesOp::create(builder, location, builder.getI1Type(), some.front()->section.getValue());
-    Value begins = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::ugt, misses, before);
-    doIf(begins, [&] {
-      forEachDistance(some, [&](ArrayRef<Target *> equal) { sendForNext(equal, togetherOf(some)); });
-    });
-    scf::YieldOp::create(builder, location, misses);
-    return asked.getResult(0);
+    Value misses = rmem::MissesOp::create(builder, location, builder.getI1Type(), section(some));
+    auto is = scf::IfOp::create(builder, location, types, misses, /*withElseRegion=*/true);
+    scf::YieldOp::create(builder, location, is.getResults());
+    builder.setInsertionPointToStart(is.elseBlock());
+    SmallVector<Value> nothing;
+    for (Distance &distance : some)
+      nothing.append({distance.ahead, number(noTurn)});
+    scf::YieldOp::create(builder, location, nothing);
+    builder.setInsertionPointToStart(is.thenBlock());
+    scf::YieldOp::create(builder, location, sendUntil(some, before));
+    for (auto [at, distance] : llvm::enumerate(some)) {
+      distance.ahead = asked.getResult(2 * at);
+      distance.unsent = asked.getResult(2 * at + 1);
+    }
   }
 
-  /// What the next turns come to, of which no turn before has sent for.
-  void sendForNext(ArrayRef<Target *> equal, int64_t together) {
-    Value rest = arith::SubIOp::create(builder, location, loop.getUpperBound(), loop.getInductionVar());
-    Value count = arith::MinUIOp::create(builder, location, rest, equal.front()->ahead);
+  static StringRef section(ArrayRef<Distance> some) { return some.front().targets.front()->section.getValue(); }
+
+  /// How far ahead is sent for from this turn on. What the turns until then come to is sent for, unless it was.
+  SmallVector<Value> sendUntil(ArrayRef<Distance> some, Value before) {
+    Value first = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, some.front().unsent, number(noTurn));
+    Value turns;
+    if (!hasLongTurns) {
+      Value since = arith::SelectOp::create(builder, location, first, number(0), before);
+      turns = rmem::TurnsUntilHereOp::create(builder, location, builder.getI64Type(), section(some), since, turnsBetween);
+    }
+    SmallVector<Value> next;
+    int64_t together = togetherOf(some);
+    for (const Distance &distance : some) {
+      const Target &target = *distance.targets.front();
+      Value ahead = number(target.most);
+      if (turns)
+        ahead = arith::MinUIOp::create(builder, location, turns, ahead);
+      if (target.depth > 1)
+        ahead = arith::MulIOp::create(builder, location, ahead, number(target.depth));
+      next.append({ahead, sendUntil(distance, first, ahead, together)});
+    }
+    return next;
+  }
+
+  /// Returns the first turn that is not sent for.
+  Value sendUntil(const Distance &distance, Value first, Value ahead, int64_t together) {
+    Value turn = loop.getInductionVar();
+    Value known = arith::AddIOp::create(builder, location, turn, distance.ahead);
+    known = arith::MaxUIOp::create(builder, location, known, distance.unsent);
+    Value from = arith::SelectOp::create(builder, location, first, turn, known);
+    Value to = arith::AddIOp::create(builder, location, turn, ahead);
+    Value end = arith::MinUIOp::create(builder, location, to, loop.getUpperBound());
     auto none = [](OpBuilder &inner, Location at, Value, ValueRange) { scf::YieldOp::create(inner, at); };
-    auto each = scf::ForOp::create(builder, location, number(0), count, number(1), ValueRange(), none,
-                                   /*unsignedCmp=*/true);
+    auto each = scf::ForOp::create(builder, location, from, end, number(1), ValueRange(), none, /*unsignedCmp=*/true);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(each.getBody());
-    Value turn = arith::AddIOp::create(builder, location, loop.getInductionVar(), each.getInductionVar());
-    for (Target *target : equal)
-      send(*target, turn, together);
+    for (Target *target : distance.targets)
+      send(*target, each.getInductionVar(), together);
+    builder.setInsertionPointAfter(each);
+    return arith::MaxUIOp::create(builder, location, from, to);
   }
 
   /// What a later turn comes to.
-  void sendInTurn(ArrayRef<Target *> some, Value isWorthwhile) {
-    forEachDistance(some, [&](ArrayRef<Target *> equal) {
-      Value turn = arith::AddIOp::create(builder, location, loop.getInductionVar(), equal.front()->ahead);
-      Value comes = arith::AndIOp::create(builder, location, isLess(turn, loop.getUpperBound()), isWorthwhile);
-      doIf(comes, [&] {
-        for (Target *target : equal)
-          send(*target, turn, togetherOf(some));
-      });
+  void sendInTurn(const Distance &distance, int64_t together) {
+    Value turn = arith::AddIOp::create(builder, location, loop.getInductionVar(), distance.ahead);
+    Value isNew = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::uge, turn, distance.unsent);
+    Value comes = arith::AndIOp::create(builder, location, isLess(turn, loop.getUpperBound()), isNew);
+    doIf(comes, [&] {
+      for (Target *target : distance.targets)
+        send(*target, turn, together);
     });
-  }
-
-  /// Those that are sent for equally early, which lie side by side.
-  static void forEachDistance(ArrayRef<Target *> some, llvm::function_ref<void(ArrayRef<Target *>)> act) {
-    while (!some.empty()) {
-      size_t count = llvm::count_if(some, [&](Target *target) { return target->isAsFar(*some.front()); });
-      act(some.take_front(count));
-      some = some.drop_front(count);
-    }
   }
 
   void send(const Target &target, Value turn, int64_t together) {

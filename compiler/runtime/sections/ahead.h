@@ -10,7 +10,7 @@
  */
 SLOW void farside_rt_send_for(const struct farside_section *section, const void *pointer, uint32_t together) {
     if (number(pointer) >> FARSIDE_ID_SHIFT_ != section->id || !section->id) return;
-    noted(section)->missing = MISSED_;
+    note_missing(section);
     if (section->shared || together < 2 || !farside_section_want_) {
         farside_section_do_(number(pointer), 1, FARSIDE_DO_WANT_);
         return;

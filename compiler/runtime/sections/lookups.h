@@ -16,56 +16,89 @@ SLOW void farside_rt_write_parts(const struct farside_section *section, void *po
 
 /*
  * What is noted in the part of a section that nobody else uses. It does change, unlike the rest. `missing`: how lately
- * something was, set when it is, and halved each time that a loop asks. `turns`: how many turns of a short loop it takes until
- * what is sent for is here, by how long the program had to wait for what was missing; 0 at first.
+ * something was, set when it is, and less by one each time that a loop asks. `wait`: how long the program has to wait for
+ * what is missing. `ahead`: so many turns ahead loops sent for what they come to. The last two are 0 at first.
  */
 struct __attribute__((may_alias)) noted {
-    uint16_t missing, turns;
+    uint32_t missing : 4, wait : 14, ahead : 14;
 };
 
-static volatile struct noted *noted(const struct farside_section *section) {
-    return (volatile struct noted *)&section->unused_;
+static struct noted noted(const struct farside_section *section) {
+    return *(const volatile struct noted *)&section->unused_;
 }
 
-/* Loops are told so for ten times more. */
-#define MISSED_ 1024u
-/* A short turn, in cycles. What takes longer is sent for earlier than it need be, which does no harm. */
-#define CYCLES_OF_TURN_ 128u
-/* Many at a time are sent for with less work for each, however soon they come. */
-#define LEAST_TURNS_ 256u
+/* Threads that share a section may forget what others note at the same time. */
+static void note(const struct farside_section *section, struct noted what) {
+    *(volatile struct noted *)&section->unused_ = what;
+}
+
+/* Loops are told so for that many times more. */
+#define MISSED_ 11u
+/* The unit of `wait`, in cycles, and the most that there can be of it. */
+#define CYCLES_OF_WAIT_ 128u
+#define MOST_WAIT_ 0x3fffu
+/* Pointers whose lines are sent for together. */
+#define MOST_TOGETHER_ 16
+/* How far ahead is sent for before it is known how long turns take, and at most. */
+#define FIRST_TURNS_ 64u
 #define MOST_TURNS_ 1024u
 /* Threads that share a section share its room for what they send for. */
 #define TURNS_OF_SHARED_ 32u
 
-PART uint32_t farside_rt_misses(const struct farside_section *section) {
-    volatile struct noted *place = noted(section);
-    const uint16_t lately = place->missing;
-    if (lately) place->missing = lately / 2;
-    return lately != 0;
+static void note_missing(const struct farside_section *section) {
+    struct noted now = noted(section);
+    now.missing = MISSED_;
+    note(section, now);
 }
 
-PART uint64_t farside_rt_turns_until_here(const struct farside_section *section) {
-    const uint16_t turns = noted(section)->turns;
+PART uint32_t farside_rt_misses(const struct farside_section *section) {
+    struct noted now = noted(section);
+    if (!now.missing) return 0;
+    now.missing--;
+    note(section, now);
+    return 1;
+}
+
+PART uint64_t farside_rt_clock(void) {
+    return __builtin_readcyclecounter();
+}
+
+/*
+ * How many turns ahead a loop sends for what it comes to: twice as many as are made until it is here, and those in which
+ * enough comes together to send for. The last `turns` of them began at `since`; if that is 0, nothing is known of them. More is
+ * not better: what is here too early is in the way of what is used before.
+ */
+CALL uint64_t farside_rt_turns_until_here(const struct farside_section *section, uint64_t since, uint64_t turns) {
+    struct noted now = noted(section);
+    const uint64_t before = now.ahead ? now.ahead : FIRST_TURNS_;
+    uint64_t ahead;
     if (section->shared) return TURNS_OF_SHARED_;
-    return turns ? turns : LEAST_TURNS_;
+    if (!since || !now.wait) return before;
+    ahead = MOST_TOGETHER_ + 2 * turns * now.wait * CYCLES_OF_WAIT_ / (farside_rt_clock() - since + 1);
+    /* Turns may have taken long because of what another program did. */
+    if (ahead < before) ahead = before - (before - ahead + 3) / 4;
+    now.ahead = ahead < MOST_TURNS_ ? (uint32_t)ahead : MOST_TURNS_;
+    note(section, now);
+    return now.ahead;
 }
 
 /* Of short waits it is not known how long all of it would have been: much had come already, or was here. */
 static void note_wait(const struct farside_section *section, uint64_t cycles) {
-    const uint64_t known = farside_rt_turns_until_here(section), took = cycles / CYCLES_OF_TURN_;
-    uint64_t turns = known;
-    if (section->shared) return;
+    struct noted now = noted(section);
+    const uint32_t known = now.wait;
+    const uint32_t took = cycles / CYCLES_OF_WAIT_ < MOST_WAIT_ ? (uint32_t)(cycles / CYCLES_OF_WAIT_) : MOST_WAIT_;
+    uint32_t wait = known ? known : took;
     /* One that took very long may have been another program's. */
-    if (took > known)
-        turns += ((took < 2 * known ? took : 2 * known) - known + 7) / 8;
-    else if (took > known / 2)
-        turns -= (known - took) / 32;
-    if (turns < LEAST_TURNS_) turns = LEAST_TURNS_;
-    noted(section)->turns = (uint16_t)(turns < MOST_TURNS_ ? turns : MOST_TURNS_);
+    if (took > wait)
+        wait += ((took < 2 * wait ? took : 2 * wait) - wait + 7) / 8;
+    else if (took > wait / 2)
+        wait -= (wait - took + 31) / 32;
+    now.wait = wait < MOST_WAIT_ ? wait : MOST_WAIT_;
+    now.missing = MISSED_;
+    note(section, now);
 }
 
 /* Pointers whose lines are sent for together. Only those to sections that this thread alone uses come here. */
-#define MOST_TOGETHER_ 16
 static __thread farside_ptr farside_rt_wanted[MOST_TOGETHER_];
 static __thread uint32_t farside_rt_wanted_count;
 
@@ -83,7 +116,6 @@ static void *missed(const struct farside_section *section, const void *pointer) 
     before = __builtin_readcyclecounter();
     if (farside_rt_wanted_count && !section->shared) send_wanted();
     address = farside_missed_(number(pointer));
-    noted(section)->missing = MISSED_;
     note_wait(section, __builtin_readcyclecounter() - before);
     return address;
 }

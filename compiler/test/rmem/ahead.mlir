@@ -9,24 +9,37 @@ rmem.cache_section @few capacity 4096 line 128 ways 1 ahead 8
 llvm.func @work(i64)
 
 // What pointers lead to that are loaded from a line that is held: with each turn for a later one, and all turns until then
-// when it first is worthwhile.
+// when it first is worthwhile. How far ahead is found out anew with how long turns took; no turn is sent for twice.
 // CHECK-LABEL: llvm.func @lead
 // CHECK: %[[LINE:.*]] = rmem.hold @numbers
-// CHECK: %[[COMING:.*]] = rmem.turns_until_here @nodes
+// CHECK: %[[NEVER:.*]] = arith.constant -1
+// CHECK: scf.for unsigned %[[TURN:[a-z0-9]*]] = {{.*}} to %[[END:[a-z0-9]*]] {{.*}} iter_args({{.*}}, %[[ASKED:.*]] = %{{.*}}, %[[BEFORE:.*]] = %{{.*}}, %[[UNSENT:.*]] = %[[NEVER]])
+// CHECK: %[[TIME:.*]] = scf.if %[[ASKS:.*]] -> (i64) {
+// CHECK: rmem.clock
+// CHECK: scf.yield %[[ASKED]]
+// CHECK: %[[DISTANCE:.*]]:2 = scf.if %[[ASKS]] -> (i64, i64) {
+// CHECK: %[[MISSES:.*]] = rmem.misses @nodes
+// CHECK: scf.if %[[MISSES]] -> (i64, i64) {
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[UNSENT]]
+// CHECK: %[[SINCE:.*]] = arith.select %[[FIRST]], %{{.*}}, %[[ASKED]]
+// CHECK: %[[COMING:.*]] = rmem.turns_until_here @nodes, %[[SINCE]] turns 64
 // CHECK: %[[MOST:.*]] = arith.constant 64
 // CHECK: %[[FAR:.*]] = arith.minui %[[COMING]], %[[MOST]]
-// CHECK: scf.for unsigned %[[TURN:.*]] = {{.*}} iter_args({{.*}}, %[[BEFORE:.*]] = %{{.*}})
-// CHECK: %[[IS:.*]] = scf.if %{{.*}} -> (i1) {
-// CHECK: %[[MISSES:.*]] = rmem.misses @nodes
-// CHECK: %[[BEGINS:.*]] = arith.cmpi ugt, %[[MISSES]], %[[BEFORE]]
-// CHECK: scf.if %[[BEGINS]]
-// CHECK: scf.for unsigned
+// CHECK: %[[NEXT:.*]] = arith.addi %[[TURN]], %[[BEFORE]]
+// CHECK: %[[KNOWN:.*]] = arith.maxui %[[NEXT]], %[[UNSENT]]
+// CHECK: %[[FROM:.*]] = arith.select %[[FIRST]], %[[TURN]], %[[KNOWN]]
+// CHECK: %[[TO:.*]] = arith.addi %[[TURN]], %[[FAR]]
+// CHECK: %[[HERE:.*]] = arith.minui %[[TO]], %[[END]]
+// CHECK: scf.for unsigned %{{.*}} = %[[FROM]] to %[[HERE]]
 // CHECK: rmem.fetch_if_not_in_cache @nodes
-// CHECK: scf.yield %[[MISSES]]
-// CHECK: scf.yield %[[BEFORE]]
-// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[FAR]]
-// CHECK: %[[COMES:.*]] = arith.cmpi ult, %[[LATER]]
-// CHECK: arith.andi %[[COMES]], %[[IS]]
+// CHECK: %[[UNTIL:.*]] = arith.maxui %[[FROM]], %[[TO]]
+// CHECK: scf.yield %[[FAR]], %[[UNTIL]]
+// CHECK: scf.yield %[[BEFORE]], %{{.*}}
+// CHECK: scf.yield %[[BEFORE]], %[[UNSENT]]
+// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[DISTANCE]]#0
+// CHECK: %[[NEW:.*]] = arith.cmpi uge, %[[LATER]], %[[DISTANCE]]#1
+// CHECK: %[[COMES:.*]] = arith.cmpi ult, %[[LATER]], %[[END]]
+// CHECK: arith.andi %[[COMES]], %[[NEW]]
 // CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]]
 // CHECK: %[[NODE:.*]] = llvm.load %[[AT]]
 // CHECK: %[[FIELD:.*]] = llvm.getelementptr %[[NODE]][16]
@@ -72,12 +85,13 @@ llvm.func @lead_to_small(%array: !llvm.ptr, %count: i64) -> i64 {
 
 // Records of several lines, in a loop that holds none, and of a section of few lines.
 // CHECK-LABEL: llvm.func @records
-// CHECK: %[[MOST:.*]] = arith.constant 4
-// CHECK: %[[FAR:.*]] = arith.minui %{{.*}}, %[[MOST]]
 // CHECK: scf.for unsigned %[[TURN:[a-z0-9]*]] =
+// CHECK: %[[DISTANCE:.*]]:2 = scf.if
 // CHECK: rmem.misses @few
-// CHECK: } else {
-// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[FAR]]
+// CHECK: %[[MOST:.*]] = arith.constant 4
+// CHECK: arith.minui %{{.*}}, %[[MOST]]
+// CHECK: rmem.fetch_if_not_in_cache @few
+// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[DISTANCE]]#0
 // CHECK: llvm.getelementptr %arg0[%[[LATER]]]
 // CHECK: rmem.fetch_if_not_in_cache @few
 // CHECK-NOT: rmem.fetch_if_not_in_cache
@@ -103,20 +117,23 @@ llvm.func @records(%array: !llvm.ptr, %count: i64) {
 
 // What is found by way of a section is sent for if that is here, and that is sent for earlier.
 // CHECK-LABEL: llvm.func @levels
+// CHECK: scf.for unsigned %[[TURN:[a-z0-9]*]] = {{.*}} iter_args
+// CHECK: %[[DISTANCE:.*]]:4 = scf.if %{{.*}} -> (i64, i64, i64, i64)
+// CHECK: rmem.misses @nodes
 // CHECK: %[[COMING:.*]] = rmem.turns_until_here @nodes
 // CHECK: %[[MOST:.*]] = arith.constant 32
 // CHECK: %[[EACH:.*]] = arith.minui %[[COMING]], %[[MOST]]
 // CHECK: %[[TWO:.*]] = arith.constant 2
 // CHECK: %[[TWICE:.*]] = arith.muli %[[EACH]], %[[TWO]]
+// CHECK: rmem.fetch_if_not_in_cache @nodes
 // CHECK: %[[MOST_OF_OTHER:.*]] = arith.constant 32
 // CHECK: %[[ONCE:.*]] = arith.minui %[[COMING]], %[[MOST_OF_OTHER]]
-// CHECK: scf.for unsigned %[[TURN:[a-z0-9]*]] = {{.*}} iter_args
-// CHECK: rmem.misses @nodes
-// CHECK: } else {
-// CHECK: arith.addi %[[TURN]], %[[TWICE]]
+// CHECK: rmem.peek @nodes
+// CHECK: scf.yield %[[TWICE]], %{{.*}}, %[[ONCE]], %{{.*}}
+// CHECK: arith.addi %[[TURN]], %[[DISTANCE]]#0
 // CHECK: llvm.load
 // CHECK: rmem.fetch_if_not_in_cache @nodes
-// CHECK: arith.addi %[[TURN]], %[[ONCE]]
+// CHECK: arith.addi %[[TURN]], %[[DISTANCE]]#2
 // CHECK: %[[INDEX:.*]] = llvm.load
 // CHECK: %[[WHERE:.*]] = llvm.getelementptr %arg1[%[[INDEX]]]
 // CHECK: %[[KNOWN:.*]] = llvm.freeze %[[WHERE]]
@@ -194,11 +211,11 @@ llvm.func @followed(%nodes: !llvm.ptr, %count: i64) -> i64 {
 // in the loop, since it is short.
 // CHECK-LABEL: llvm.func @searches
 // CHECK: %[[LINE:.*]] = rmem.hold @numbers
-// CHECK: %[[FAR:.*]] = arith.minui
-// CHECK: scf.for unsigned %[[TURN:.*]] = {{.*}} iter_args
+// CHECK: scf.for unsigned %[[TURN:[a-z0-9]*]] = {{.*}} iter_args
+// CHECK: %[[DISTANCE:.*]]:2 = scf.if
 // CHECK: rmem.misses @nodes
-// CHECK: } else {
-// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[FAR]]
+// CHECK: rmem.turns_until_here @nodes
+// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[DISTANCE]]#0
 // CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]]
 // CHECK: %[[KEY:.*]] = llvm.load %[[AT]]
 // CHECK: %[[ENTRY:.*]] = llvm.getelementptr %arg1[%[[KEY]]]

@@ -127,8 +127,11 @@ llvm.func @soon(%at: !llvm.ptr, %turns: i64) -> i1 {
   // CHECK: %[[MISSES:.*]] = llvm.call @farside_rt_misses(
   // CHECK: llvm.trunc %[[MISSES]] : i32 to i1
   %misses = rmem.misses @nodes
-  // CHECK: llvm.call @farside_rt_turns_until_here(
-  %far = rmem.turns_until_here @nodes
+  // CHECK: %[[TIME:.*]] = llvm.call @farside_rt_clock()
+  %time = rmem.clock
+  // CHECK: %[[TURNS:.*]] = llvm.mlir.constant(64 : i64)
+  // CHECK: llvm.call @farside_rt_turns_until_here(%{{.*}}, %[[TIME]], %[[TURNS]])
+  %far = rmem.turns_until_here @nodes, %time turns 64
   // CHECK: %[[ALONE:.*]] = llvm.mlir.constant(1 : i32)
   // CHECK: llvm.call @farside_rt_want_known(%{{.*}}, %arg0, %[[ALONE]], %{{.*}}, %{{.*}}, %{{.*}})
   rmem.fetch_if_not_in_cache @nodes, %at

@@ -67,8 +67,10 @@ llvm.func @all(%size: i64, %byte: i8, %plain: !llvm.ptr) {
   // CHECK: rmem.turns @nodes, %[[BLOCK]] size 8 stride 16
   %turns = rmem.turns @nodes, %block size 8 stride 16
   %misses = rmem.misses @nodes
-  // CHECK: rmem.turns_until_here @nodes
-  %far = rmem.turns_until_here @nodes
+  // CHECK: %[[TIME:.*]] = rmem.clock
+  %time = rmem.clock
+  // CHECK: rmem.turns_until_here @nodes, %[[TIME]] turns 64
+  %far = rmem.turns_until_here @nodes, %time turns 64
   // CHECK: rmem.ahead @nodes, %[[BLOCK]], %{{.*}} start %{{.*}} size 8 stride 16
   rmem.ahead @nodes, %block, %turns start %misses size 8 stride 16
   // CHECK: %[[LINE:.*]] = rmem.hold @nodes, %[[BLOCK]], %{{.*}} size 8 stride 16 written

@@ -56,7 +56,7 @@ impl Section {
         let chosen = if self.index.is_some() {
             self.choose_anywhere(inner)
         } else {
-            self.choose_in_set(inner, line)
+            self.choose_in_set(inner, line, ahead)
         };
         match chosen {
             Some((slot, None)) => Room::Slot(slot, None),
@@ -81,15 +81,23 @@ impl Section {
     }
 
     /// Of a set: an empty slot; a line that the program is done with; the first, from the hand on, that was not used since
-    /// the hand passed it.
-    fn choose_in_set(&self, inner: &mut Inner, line: u32) -> Option<(u32, Option<u16>)> {
+    /// the hand passed it. What is only wanted `ahead` takes no place of what was, and is still to be used: one of them
+    /// would be waited for all the same. So it is for who waits to end what was sent for and never is used.
+    fn choose_in_set(
+        &self,
+        inner: &mut Inner,
+        line: u32,
+        ahead: bool,
+    ) -> Option<(u32, Option<u16>)> {
         let (first, ways) = (self.geometry.first_slot(line), self.geometry.ways);
         let mut slots = first..first + ways;
         if let Some(slot) = slots.clone().find(|slot| self.take_empty(*slot)) {
             return Some((slot, None));
         }
+        let may_leave = |slot| self.may_leave(slot) && !(ahead && self.is_to_be_used(slot));
         if ways == 1 {
-            return self.lines.claim(first).map(|state| (first, Some(state)));
+            let state = may_leave(first).then(|| self.lines.claim(first))??;
+            return Some((first, Some(state)));
         }
         let set = (first / ways) as usize;
         if slots.any(|slot| self.is_done_with(slot))
@@ -100,7 +108,7 @@ impl Section {
         for step in 0..2 * ways {
             let way = (u32::from(inner.hands[set]) + step) % ways;
             let slot = first + way;
-            if !self.may_leave(slot) {
+            if !may_leave(slot) {
                 continue;
             }
             if !self.lines.is_unproven(slot) {
@@ -111,6 +119,11 @@ impl Section {
             }
         }
         None
+    }
+
+    /// Whether a line was sent for and not used yet, and the program did not say that it is done with it.
+    fn is_to_be_used(&self, slot: u32) -> bool {
+        self.lines.state(slot) & (AHEAD | SOON) == AHEAD
     }
 
     /// Whether the program is done with the line in a slot.

@@ -181,7 +181,7 @@ impl Model {
     fn place(&mut self, line: u32, used: bool) -> bool {
         let set = self.set(line);
         loop {
-            if let Some(slot) = self.choose(set) {
+            if let Some(slot) = self.choose(set, !used) {
                 if let Some(old) = self.sets[set][slot].take() {
                     self.counted.evicted += 1;
                     self.counted.clean += u64::from(!old.dirty);
@@ -203,7 +203,8 @@ impl Model {
         }
     }
 
-    fn choose(&mut self, set: usize) -> Option<usize> {
+    /// Of lines that are wanted `ahead`, none takes the place of another one.
+    fn choose(&mut self, set: usize, ahead: bool) -> Option<usize> {
         if self.full {
             return self.choose_anywhere();
         }
@@ -211,7 +212,9 @@ impl Model {
         if let Some(slot) = slots.iter().position(Option::is_none) {
             return Some(slot);
         }
-        let free = |held: &Option<Held>| held.as_ref().is_some_and(|h| h.pins == 0 && !h.flies);
+        let free = |held: &Option<Held>| {
+            held.as_ref().is_some_and(|h| h.pins == 0 && !h.flies && !(ahead && h.ahead && !h.soon))
+        };
         if self.ways == 1 {
             return free(&slots[0]).then_some(0);
         }

@@ -256,13 +256,20 @@ def Rmem_MissesOp : Rmem_InSection<"misses"> {
 }
 
 def Rmem_TurnsUntilHereOp : Rmem_InSection<"turns_until_here"> {
-  let summary = "How many turns of a short loop it takes until what is sent for is here";
+  let summary = "How many turns of a loop it takes until what is sent for is here";
   let description = [{
-    By how long the program has waited for what was missing of the section.
+    By how long the program has waited for what was missing of the section, and how long the last `turns` took: they began
+    at `since`, by `rmem.clock`; if that is 0, it goes by what is known of turns that came to the section before.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$section);
-  let results = (outs I64:$turns);
-  let assemblyFormat = "$section attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$section, I64:$since, I64Attr:$turns);
+  let results = (outs I64:$ahead);
+  let assemblyFormat = "$section `,` $since `turns` $turns attr-dict";
+}
+
+def Rmem_ClockOp : Rmem_Op<"clock"> {
+  let summary = "The time, in the processor's cycles";
+  let results = (outs I64:$time);
+  let assemblyFormat = "attr-dict";
 }
 
 def Rmem_HereOp : Rmem_InSection<"here"> {
