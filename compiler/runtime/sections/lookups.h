@@ -37,6 +37,8 @@ static void note(const struct farside_section *section, struct noted what) {
 /* The unit of `wait`, in cycles, and the most that there can be of it. */
 #define CYCLES_OF_WAIT_ 128u
 #define MOST_WAIT_ 0x3fffu
+/* After so many short waits, a power of two, one is thought to take less than half as long. */
+#define SHORT_WAITS_ 1024u
 /* Pointers whose lines are sent for together. */
 #define MOST_TOGETHER_ 16
 /* How far ahead is sent for before it is known how long turns take, and at most. */
@@ -82,7 +84,10 @@ CALL uint64_t farside_rt_turns_until_here(const struct farside_section *section,
     return now.ahead;
 }
 
-/* Of short waits it is not known how long all of it would have been: much had come already, or was here. */
+/*
+ * Of short waits it is not known how long all of it would have been: much had come already, or was here. They count little, but
+ * they do: else what was waited for very long for a while would be thought of as far away for ever.
+ */
 static void note_wait(const struct farside_section *section, uint64_t cycles) {
     struct noted now = noted(section);
     const uint32_t known = now.wait;
@@ -93,6 +98,8 @@ static void note_wait(const struct farside_section *section, uint64_t cycles) {
         wait += ((took < 2 * wait ? took : 2 * wait) - wait + 7) / 8;
     else if (took > wait / 2)
         wait -= (wait - took + 31) / 32;
+    else
+        wait -= (wait + (cycles & (SHORT_WAITS_ - 1))) / SHORT_WAITS_;
     now.wait = wait < MOST_WAIT_ ? wait : MOST_WAIT_;
     now.missing = MISSED_;
     note(section, now);
