@@ -37,6 +37,8 @@ static void note(const struct farside_section *section, struct noted what) {
 /* The unit of `wait`, in cycles, and the most that there can be of it. */
 #define CYCLES_OF_WAIT_ 128u
 #define MOST_WAIT_ 0x3fffu
+/* What takes less, in cycles, is to find that it is here. */
+#define LEAST_WAIT_ 1024u
 /* After so many short waits, a power of two, one is thought to take less than half as long. */
 #define SHORT_WAITS_ 1024u
 /* Pointers whose lines are sent for together. */
@@ -85,8 +87,8 @@ CALL uint64_t farside_rt_turns_until_here(const struct farside_section *section,
 }
 
 /*
- * Of short waits it is not known how long all of it would have been: much had come already, or was here. They count little, but
- * they do: else what was waited for very long for a while would be thought of as far away for ever.
+ * Of short waits it is not known how long all of it would have been: much had come already. They count little, but they do: else
+ * what was waited for very long for a while would be thought of as far away for ever. What was here does not count.
  */
 static void note_wait(const struct farside_section *section, uint64_t cycles) {
     struct noted now = noted(section);
@@ -100,7 +102,7 @@ static void note_wait(const struct farside_section *section, uint64_t cycles) {
         wait -= (wait - took + 31) / 32;
     else
         wait -= (wait + (cycles & (SHORT_WAITS_ - 1))) / SHORT_WAITS_;
-    now.wait = wait < MOST_WAIT_ ? wait : MOST_WAIT_;
+    if (cycles >= LEAST_WAIT_) now.wait = wait < MOST_WAIT_ ? wait : MOST_WAIT_;
     now.missing = MISSED_;
     note(section, now);
 }
