@@ -34,13 +34,10 @@ static void note(const struct farside_section *section, struct noted what) {
 
 /* Loops are told so for that many times more. */
 #define MISSED_ 11u
-/* The unit of `wait`, in cycles, and the most that there can be of it. */
+/* The unit of `wait`, in cycles, and the least and the most that there can be of it. */
 #define CYCLES_OF_WAIT_ 128u
+#define LEAST_WAIT_ 256u
 #define MOST_WAIT_ 0x3fffu
-/* What takes less, in cycles, is to find that it is here. */
-#define LEAST_WAIT_ 1024u
-/* After so many short waits, a power of two, one is thought to take less than half as long. */
-#define SHORT_WAITS_ 1024u
 /* Pointers whose lines are sent for together. */
 #define MOST_TOGETHER_ 16
 /* How far ahead is sent for before it is known how long turns take, and at most. */
@@ -87,22 +84,21 @@ CALL uint64_t farside_rt_turns_until_here(const struct farside_section *section,
 }
 
 /*
- * Of short waits it is not known how long all of it would have been: much had come already. They count little, but they do: else
- * what was waited for very long for a while would be thought of as far away for ever. What was here does not count.
+ * Of short waits it is not known how long all of it would have been: much had come already, or was here, or is written for the
+ * first time. Where many lines are on their way, each is waited for only shortly although it takes long.
  */
 static void note_wait(const struct farside_section *section, uint64_t cycles) {
     struct noted now = noted(section);
-    const uint32_t known = now.wait;
-    const uint32_t took = cycles / CYCLES_OF_WAIT_ < MOST_WAIT_ ? (uint32_t)(cycles / CYCLES_OF_WAIT_) : MOST_WAIT_;
-    uint32_t wait = known ? known : took;
-    /* One that took very long may have been another program's. */
-    if (took > wait)
-        wait += ((took < 2 * wait ? took : 2 * wait) - wait + 7) / 8;
+    const uint64_t took = cycles / CYCLES_OF_WAIT_;
+    uint64_t wait = now.wait < LEAST_WAIT_ ? LEAST_WAIT_ : now.wait;
+    if (took > 4 * wait)
+        /* That may have been another program's doing. */
+        wait += wait / 64;
+    else if (took > wait)
+        wait += (took - wait + 7) / 8;
     else if (took > wait / 2)
-        wait -= (wait - took + 31) / 32;
-    else
-        wait -= (wait + (cycles & (SHORT_WAITS_ - 1))) / SHORT_WAITS_;
-    if (cycles >= LEAST_WAIT_) now.wait = wait < MOST_WAIT_ ? wait : MOST_WAIT_;
+        wait -= (wait - took) / 32;
+    now.wait = (uint32_t)(wait < MOST_WAIT_ ? wait : MOST_WAIT_);
     now.missing = MISSED_;
     note(section, now);
 }
