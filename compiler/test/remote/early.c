@@ -1,5 +1,4 @@
-// Records that are used in no order, from so many sites of a small section that what is sent for too early drives out what was
-// sent for before.
+// Records that are used in no order, in a small section: what is sent for too early drives out what was sent for before.
 // RUN: %remote %S/Inputs/early.toml %s
 #include <stdint.h>
 #include <stdio.h>
