@@ -7,6 +7,8 @@
  *
  * It is one unit, in parts by what they are for.
  */
+#define _POSIX_C_SOURCE 200112L
+
 #include "sections/opening.h"
 #include "sections/own.h"
 #include "sections/copies.h"

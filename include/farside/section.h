@@ -148,6 +148,7 @@ extern void *farside_section_miss_(farside_ptr pointer) FARSIDE_WEAK;
 extern void *farside_section_pin_(farside_ptr pointer) FARSIDE_WEAK;
 extern void farside_section_do_(farside_ptr pointer, size_t size, int what) FARSIDE_WEAK;
 extern void farside_section_want_(const farside_ptr *pointers, size_t count) FARSIDE_WEAK;
+extern uint64_t farside_section_latency_(uint32_t id) FARSIDE_WEAK;
 extern int farside_section_select_(uint32_t id, uint32_t record, const struct farside_field *fields,
                                    size_t count) FARSIDE_WEAK;
 

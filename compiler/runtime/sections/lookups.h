@@ -4,6 +4,8 @@
 
 #include "plain.h"
 
+#include <time.h>
+
 SLOW void farside_rt_read_parts(const struct farside_section *section, const void *pointer, size_t size, void *into) {
     PROFILE_RANGE(pointer, size, 0);
     farside_read(section, into, number(pointer), size);
@@ -16,11 +18,11 @@ SLOW void farside_rt_write_parts(const struct farside_section *section, void *po
 
 /*
  * What is noted in the part of a section that nobody else uses. It does change, unlike the rest. `missing`: how lately
- * something was, set when it is, and less by one each time that a loop asks. `wait`: how long the program has to wait for
- * what is missing. `ahead`: so many turns ahead loops sent for what they come to. The last two are 0 at first.
+ * something was, set when it is, and less by one each time that a loop asks. `ahead`: so many turns ahead loops sent for what
+ * they come to, or 0.
  */
 struct __attribute__((may_alias)) noted {
-    uint32_t missing : 4, wait : 14, ahead : 14;
+    uint32_t missing : 4, ahead : 28;
 };
 
 static struct noted noted(const struct farside_section *section) {
@@ -34,10 +36,6 @@ static void note(const struct farside_section *section, struct noted what) {
 
 /* Loops are told so for that many times more. */
 #define MISSED_ 11u
-/* The unit of `wait`, in cycles, and the least and the most that there can be of it. */
-#define CYCLES_OF_WAIT_ 128u
-#define LEAST_WAIT_ 256u
-#define MOST_WAIT_ 0x3fffu
 /* Pointers whose lines are sent for together. */
 #define MOST_TOGETHER_ 16
 /* How far ahead is sent for before it is known how long turns take, and at most. */
@@ -60,47 +58,31 @@ PART uint32_t farside_rt_misses(const struct farside_section *section) {
     return 1;
 }
 
-PART uint64_t farside_rt_clock(void) {
-    return __builtin_readcyclecounter();
+CALL uint64_t farside_rt_clock(void) {
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /*
  * How many turns ahead a loop sends for what it comes to: twice as many as are made until it is here, and those in which
  * enough comes together to send for. The last `turns` of them began at `since`; if that is 0, nothing is known of them. More is
- * not better: what is here too early is in the way of what is used before.
+ * not better: what is here too early is in the way of what is used before. The library knows how long what is sent for takes.
  */
 CALL uint64_t farside_rt_turns_until_here(const struct farside_section *section, uint64_t since, uint64_t turns) {
     struct noted now = noted(section);
     const uint64_t before = now.ahead ? now.ahead : FIRST_TURNS_;
-    uint64_t ahead;
+    uint64_t latency, ahead;
     if (section->shared) return TURNS_OF_SHARED_;
-    if (!since || !now.wait) return before;
-    ahead = MOST_TOGETHER_ + 2 * turns * now.wait * CYCLES_OF_WAIT_ / (farside_rt_clock() - since + 1);
+    if (!since || !section->id || !farside_section_latency_) return before;
+    latency = farside_section_latency_(section->id);
+    if (!latency) return before;
+    ahead = MOST_TOGETHER_ + 2 * turns * latency / (farside_rt_clock() - since + 1);
     /* Turns may have taken long because of what another program did. */
     if (ahead < before) ahead = before - (before - ahead + 3) / 4;
     now.ahead = ahead < MOST_TURNS_ ? (uint32_t)ahead : MOST_TURNS_;
     note(section, now);
     return now.ahead;
-}
-
-/*
- * Of short waits it is not known how long all of it would have been: much had come already, or was here, or is written for the
- * first time. Where many lines are on their way, each is waited for only shortly although it takes long.
- */
-static void note_wait(const struct farside_section *section, uint64_t cycles) {
-    struct noted now = noted(section);
-    const uint64_t took = cycles / CYCLES_OF_WAIT_;
-    uint64_t wait = now.wait < LEAST_WAIT_ ? LEAST_WAIT_ : now.wait;
-    if (took > 4 * wait)
-        /* That may have been another program's doing. */
-        wait += wait / 64;
-    else if (took > wait)
-        wait += (took - wait + 7) / 8;
-    else if (took > wait / 2)
-        wait -= (wait - took) / 32;
-    now.wait = (uint32_t)(wait < MOST_WAIT_ ? wait : MOST_WAIT_);
-    now.missing = MISSED_;
-    note(section, now);
 }
 
 /* Pointers whose lines are sent for together. Only those to sections that this thread alone uses come here. */
@@ -115,14 +97,10 @@ static void send_wanted(void) {
 
 /* What is waited for may be among those. */
 static void *missed(const struct farside_section *section, const void *pointer) {
-    uint64_t before;
-    void *address;
     if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return number_at(number(pointer));
-    before = __builtin_readcyclecounter();
     if (farside_rt_wanted_count && !section->shared) send_wanted();
-    address = farside_missed_(number(pointer));
-    note_wait(section, __builtin_readcyclecounter() - before);
-    return address;
+    note_missing(section);
+    return farside_missed_(number(pointer));
 }
 
 SLOW void *farside_rt_miss(const struct farside_section *section, const void *pointer) {

@@ -395,6 +395,13 @@ pub unsafe extern "C" fn farside_section_want_(pointers: *const u64, count: usiz
     });
 }
 
+/// For compiled programs: how long a line of section `id` takes that is sent for, in nanoseconds; 0 if that is not known.
+#[unsafe(no_mangle)]
+pub extern "C" fn farside_section_latency_(id: u32) -> u64 {
+    let section = u8::try_from(id).ok().and_then(|id| SECTIONS.get(id));
+    section.map_or(0, Section::latency_ns)
+}
+
 /// Of the C interface: only some fields of records come and go.
 ///
 /// # Safety

@@ -116,12 +116,12 @@ impl Section {
         if jobs.is_empty() {
             return Ok(());
         }
-        let (store, mut failed) = (self.host.store(), None);
+        let (store, now, mut failed) = (self.host.store(), self.host.now_ns(), None);
         let begun = count_done(&mut jobs, &mut failed, |job| {
             self.expect_store(job);
             match &self.original {
                 Some(original) => self.send_to(original, job.line),
-                None => job.reading.begin(store, &self.geometry),
+                None => job.reading.begin(store, &self.geometry, now),
             }
         });
         let stored = count_done(&mut jobs[..begun], &mut failed, |job| {

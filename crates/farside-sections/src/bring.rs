@@ -65,10 +65,14 @@ impl Section {
                 Step::Here(slot) => return Ok(slot),
                 Step::Fetch(job) => return self.fetch_job(job, purpose),
                 Step::Land(landing) if landing.line == line => {
-                    if !waited && !self.has_come(line, &landing.reading) {
+                    let asked = landing.reading.asked;
+                    let is_late = !self.has_come(line, &landing.reading);
+                    if is_late && !waited {
                         Counters::add(&self.counters().section_late, 1);
                     }
-                    return Ok(self.land(landing, purpose, AHEAD)?);
+                    let slot = self.land(landing, purpose, AHEAD)?;
+                    self.note_arrival(asked.filter(|_| is_late));
+                    return Ok(slot);
                 }
                 Step::Land(landing) => _ = self.land(landing, Purpose::Ahead, AHEAD)?,
                 Step::Home(slot, old, turns) => self.send_home(slot, old, turns)?,
@@ -239,12 +243,15 @@ impl Section {
         self.end_leaving(&mut self.lock(), &job);
         self.notify();
         let Job { line, slot, reading, turns, .. } = job;
-        Ok(self.land(Landing { line, slot, reading, turns }, purpose, 0)?)
+        let asked = reading.asked;
+        let slot = self.land(Landing { line, slot, reading, turns }, purpose, 0)?;
+        self.note_arrival(asked);
+        Ok(slot)
     }
 
     /// Asks for a line, and stores what was in its slot.
     fn start(&self, job: &mut Job) -> Result<(), FarError> {
-        job.reading.begin(self.host.store(), &self.geometry)?;
+        job.reading.begin(self.host.store(), &self.geometry, self.host.now_ns())?;
         self.store_old(job.slot, job.old.as_ref())
     }
 

@@ -127,7 +127,7 @@ impl Section {
             inner.lent.lines.insert(line);
             reading
         };
-        let begun = reading.begin(store, &original.geometry);
+        let begun = reading.begin(store, &original.geometry, original.host.now_ns());
         {
             let inner = &mut *original.lock();
             inner.lent.lines.remove(&line);
@@ -229,10 +229,15 @@ impl Section {
             Counters::add(&self.counters().section_fetched, 1);
             Counters::add(&self.counters().section_fetched_bytes, bytes);
         }
+        let store = self.host.store();
+        let is_late = !begun || !reading.is_ready(store);
         if !begun {
-            reading.begin(self.host.store(), &self.geometry)?;
+            reading.begin(store, &self.geometry, self.host.now_ns())?;
         }
-        reading.finish(self.host.store(), into)
+        let asked = reading.asked.filter(|_| is_late);
+        reading.finish(store, into)?;
+        self.note_arrival(asked);
+        Ok(())
     }
 
     /// Ends what copies have sent for of lines that are about to be stored anew, or are gone; they read them again. These

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU32;
 
 use farside_far::FarStore;
-use farside_os::thread::{futex_wait, futex_wake};
+use farside_os::thread::{futex_wait, futex_wake, now_ns};
 use farside_pager::NotLent;
 use farside_pager::counters::Counters;
 use farside_pager::service::Service;
@@ -33,6 +33,9 @@ pub trait Host: Send + Sync {
 
     /// Counts pages that the program has got, or freed if negative, as its memory.
     fn note_footprint(&self, pages: i64);
+
+    /// What time it is, in nanoseconds since some moment.
+    fn now_ns(&self) -> u64;
 
     /// Waits until `word` is not `seen` any more, but not for long.
     fn wait(&self, word: &AtomicU32, seen: u32);
@@ -70,6 +73,10 @@ impl Host for Uncounted {
 
     fn note_footprint(&self, pages: i64) {
         self.0.note_footprint(pages);
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.0.now_ns()
     }
 
     fn wait(&self, word: &AtomicU32, seen: u32) {
@@ -115,6 +122,10 @@ impl Host for PagerHost {
 
     fn note_footprint(&self, pages: i64) {
         self.0.pager().note_footprint(pages);
+    }
+
+    fn now_ns(&self) -> u64 {
+        now_ns()
     }
 
     fn wait(&self, word: &AtomicU32, seen: u32) {

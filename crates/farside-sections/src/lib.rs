@@ -14,6 +14,7 @@ mod group;
 mod host;
 mod index;
 mod inner;
+mod latency;
 mod lines;
 mod offload;
 mod pointer;

@@ -16,6 +16,7 @@ use crate::group::{Group, Need};
 use crate::host::Host;
 use crate::index::Index;
 use crate::inner::{Inner, Turns};
+use crate::latency::Latency;
 use crate::lines::{AHEAD, Lines};
 use crate::pointer::RemotePtr;
 use crate::shape::{BadShape, Geometry, Shape};
@@ -99,6 +100,7 @@ pub struct Section {
     /// Its copies, by thread, and whether there ever was one.
     pub(crate) copies: RwLock<FxHashMap<usize, Arc<Self>>>,
     pub(crate) is_copied: AtomicBool,
+    pub(crate) latency: Latency,
     inner: Mutex<Inner>,
     /// Grows whenever something has changed for which others may wait.
     changes: AtomicU32,
@@ -172,6 +174,7 @@ impl Section {
             original,
             copies: RwLock::default(),
             is_copied: AtomicBool::new(false),
+            latency: Latency::default(),
             changes: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
             peak: AtomicU64::new(0),

@@ -15,6 +15,8 @@ pub struct Reading {
     tickets: SmallVec<[Ticket; 1]>,
     /// Whether the parts are all of the line.
     whole: bool,
+    /// When they were asked for, in nanoseconds, if they were.
+    pub asked: Option<u64>,
 }
 
 /// A line to be written: those parts of it that were, with places in the line.
@@ -96,10 +98,10 @@ pub fn reading(
     }
     let whole = bytes(&parts) == len as u64;
     match selection.filter(|_| store.parts().is_some()) {
-        None => Reading { parts, tickets: SmallVec::new(), whole },
+        None => Reading { parts, whole, ..Reading::default() },
         Some(selection) => {
             let parts = in_grains(selection.among(&parts), grain(store, geometry));
-            Reading { parts, tickets: SmallVec::new(), whole: false }
+            Reading { parts, whole: false, ..Reading::default() }
         }
     }
 }
@@ -136,8 +138,13 @@ pub fn writing(
 }
 
 impl Reading {
-    /// Asks for what is stored, if that can be waited for elsewhere.
-    pub fn begin(&mut self, store: &dyn FarStore, geometry: &Geometry) -> Result<(), FarError> {
+    /// Asks for what is stored, if that can be waited for elsewhere. It is `now`, in nanoseconds.
+    pub fn begin(
+        &mut self,
+        store: &dyn FarStore,
+        geometry: &Geometry,
+        now: u64,
+    ) -> Result<(), FarError> {
         if self.parts.is_empty() {
             return Ok(());
         }
@@ -149,6 +156,7 @@ impl Reading {
                 self.tickets.push(store.begin_read(first, count)?);
             }
         }
+        self.asked = (!self.tickets.is_empty()).then_some(now);
         Ok(())
     }
 

@@ -67,6 +67,10 @@ impl Host for Lender {
 
     fn note_footprint(&self, _pages: i64) {}
 
+    fn now_ns(&self) -> u64 {
+        self.0.scheduler.now()
+    }
+
     fn wait(&self, _word: &AtomicU32, _seen: u32) {
         self.0.scheduler.pause();
     }

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod groups;
+mod latency;
 mod model;
 #[path = "../support/mod.rs"]
 mod support;

@@ -13,18 +13,32 @@ use farside_sections::{Host, Options, RemotePtr, Section, Shape};
 
 pub const PAGE: usize = 4096;
 
-/// A store whose reads are ready at once.
+/// A store whose reads are ready at once, unless they take some simulated time.
 pub struct MemoryStore {
     pages: Mutex<BTreeMap<u64, Vec<u8>>>,
     /// Whether parts of pages can be moved.
     by_part: bool,
     /// Whether nothing can be written.
     pub is_full: AtomicBool,
+    /// What time it is, and how long a read takes, in nanoseconds.
+    pub now: AtomicU64,
+    pub latency: AtomicU64,
 }
 
 impl MemoryStore {
     fn new(by_part: bool) -> Self {
-        Self { pages: Mutex::default(), by_part, is_full: AtomicBool::new(false) }
+        Self {
+            pages: Mutex::default(),
+            by_part,
+            is_full: AtomicBool::new(false),
+            now: AtomicU64::new(0),
+            latency: AtomicU64::new(0),
+        }
+    }
+
+    fn begin(&self, first: u64, count: u32) -> Ticket {
+        let ready_at = self.now.load(Relaxed) + self.latency.load(Relaxed);
+        Ticket { first, count, ready_at, call: 0 }
     }
 
     fn accept(&self) -> Result<(), FarError> {
@@ -42,15 +56,16 @@ impl FarStore for MemoryStore {
     }
 
     fn begin_read(&self, first: u64, count: u32) -> Result<Ticket, FarError> {
-        Ok(Ticket { first, count, ready_at: 0, call: 0 })
+        Ok(self.begin(first, count))
     }
 
-    fn is_ready(&self, _ticket: &Ticket) -> bool {
-        true
+    fn is_ready(&self, ticket: &Ticket) -> bool {
+        self.now.load(Relaxed) >= ticket.ready_at
     }
 
     fn finish_read(&self, ticket: Ticket, into: &mut [u8]) -> Result<(), FarError> {
         assert_eq!(into.len(), ticket.count as usize * PAGE);
+        self.now.fetch_max(ticket.ready_at, Relaxed);
         let pages = self.pages.lock().unwrap();
         for (page, into) in (ticket.first..).zip(into.chunks_mut(PAGE)) {
             into.copy_from_slice(pages.get(&page).ok_or(FarError::Missing(page))?);
@@ -105,15 +120,16 @@ impl FarStore for MemoryStore {
 impl PartStore for MemoryStore {
     fn begin_read_parts(&self, parts: &[Part]) -> Result<Ticket, FarError> {
         assert!(!parts.is_empty());
-        Ok(Ticket { first: 0, count: 0, ready_at: 0, call: 0 })
+        Ok(self.begin(0, 0))
     }
 
     fn finish_read_parts(
         &self,
-        _ticket: Ticket,
+        ticket: Ticket,
         parts: &[Part],
         into: &mut [u8],
     ) -> Result<(), FarError> {
+        self.now.fetch_max(ticket.ready_at, Relaxed);
         let pages = self.pages.lock().unwrap();
         for part in parts.iter().flat_map(|part| part.by_page()) {
             let at = part.start as usize % PAGE;
@@ -213,6 +229,10 @@ impl Host for Lender {
 
     fn note_footprint(&self, pages: i64) {
         self.0.footprint.fetch_add(pages as u64, Relaxed);
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.0.store.now.load(Relaxed)
     }
 
     fn wait(&self, _word: &AtomicU32, _seen: u32) {

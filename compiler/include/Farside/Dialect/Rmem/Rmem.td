@@ -258,8 +258,8 @@ def Rmem_MissesOp : Rmem_InSection<"misses"> {
 def Rmem_TurnsUntilHereOp : Rmem_InSection<"turns_until_here"> {
   let summary = "How many turns of a loop it takes until what is sent for is here";
   let description = [{
-    By how long the program has waited for what was missing of the section, and how long the last `turns` took: they began
-    at `since`, by `rmem.clock`; if that is 0, it goes by what is known of turns that came to the section before.
+    By how long lines of the section take that are sent for, and how long the last `turns` took: they began at `since`, by
+    `rmem.clock`; if that is 0, it goes by what is known of turns that came to the section before.
   }];
   let arguments = (ins FlatSymbolRefAttr:$section, I64:$since, I64Attr:$turns);
   let results = (outs I64:$ahead);
@@ -267,7 +267,7 @@ def Rmem_TurnsUntilHereOp : Rmem_InSection<"turns_until_here"> {
 }
 
 def Rmem_ClockOp : Rmem_Op<"clock"> {
-  let summary = "The time, in the processor's cycles";
+  let summary = "The time, in nanoseconds since some moment";
   let results = (outs I64:$time);
   let assemblyFormat = "attr-dict";
 }
