@@ -145,6 +145,7 @@ extern farside_ptr farside_section_alloc_(uint32_t id, size_t size, size_t align
 extern int farside_section_free_(farside_ptr pointer) FARSIDE_WEAK;
 extern size_t farside_section_size_(farside_ptr pointer) FARSIDE_WEAK;
 extern void *farside_section_miss_(farside_ptr pointer) FARSIDE_WEAK;
+extern void *farside_section_here_(farside_ptr pointer) FARSIDE_WEAK;
 extern void *farside_section_pin_(farside_ptr pointer) FARSIDE_WEAK;
 extern void farside_section_do_(farside_ptr pointer, size_t size, int what) FARSIDE_WEAK;
 extern void farside_section_want_(const farside_ptr *pointers, size_t count) FARSIDE_WEAK;

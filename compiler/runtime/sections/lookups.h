@@ -95,9 +95,15 @@ static void send_wanted(void) {
     farside_section_want_(farside_rt_wanted, count);
 }
 
-/* What is waited for may be among those. */
+/*
+ * What came ahead is found by the library when it is first used, and not waited for: what is to be sent for together need not
+ * leave before there is enough of it. What is waited for may be among that.
+ */
 static void *missed(const struct farside_section *section, const void *pointer) {
+    void *here;
     if (!(number(pointer) >> FARSIDE_ID_SHIFT_)) return number_at(number(pointer));
+    here = farside_section_here_ ? farside_section_here_(number(pointer)) : 0;
+    if (here) return here;
     if (farside_rt_wanted_count && !section->shared) send_wanted();
     note_missing(section);
     return farside_missed_(number(pointer));

@@ -332,7 +332,14 @@ pub extern "C" fn farside_section_miss_(pointer: u64) -> *mut c_void {
     address as *mut c_void
 }
 
-/// Of the C interface: the same, pinned; null if so many lines cannot be pinned.
+/// For compiled programs: the same if the line is here, and nobody has to be waited for; else null.
+#[unsafe(no_mangle)]
+pub extern "C" fn farside_section_here_(pointer: u64) -> *mut c_void {
+    let (section, ptr) = section_of(pointer);
+    section.address_here(ptr).unwrap_or(0) as *mut c_void
+}
+
+/// Of the C interface: as [`farside_section_miss_`], pinned; null if so many lines cannot be pinned.
 #[unsafe(no_mangle)]
 pub extern "C" fn farside_section_pin_(pointer: u64) -> *mut c_void {
     let (section, ptr) = section_of(pointer);
