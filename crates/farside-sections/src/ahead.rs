@@ -4,7 +4,7 @@ use farside_far::FarError;
 use smallvec::SmallVec;
 
 use crate::bring::{Purpose, Step};
-use crate::inner::{Inner, Job, Landing, MOST_FLIGHTS, Transit};
+use crate::inner::{Inner, Job, Landing, MOST_FLIGHTS};
 use crate::lines::AHEAD;
 use crate::pointer::RemotePtr;
 use crate::section::{Section, SectionError};
@@ -144,10 +144,10 @@ impl Section {
     fn let_fly(&self, inner: &mut Inner, job: Job) {
         let Job { line, slot, reading, turns, .. } = job;
         inner.end_turns(&turns);
-        inner.transit.insert(line, Transit::Flight { slot, reading });
+        inner.transit.let_fly(line, slot, reading);
         if inner.asked.len() >= 4 * MOST_FLIGHTS {
             let transit = &inner.transit;
-            inner.asked.retain(|line| transit.contains_key(line));
+            inner.asked.retain(|line| transit.has(*line));
         }
         inner.asked.push_back(line);
     }
@@ -177,7 +177,7 @@ impl Section {
         let (inner, mut failed) = (&mut *self.lock(), None);
         for (Landing { line, slot, turns, .. }, read) in landings.into_iter().zip(read) {
             inner.end_turns(&turns);
-            inner.transit.remove(&line);
+            inner.transit.end(line);
             match read {
                 Ok(()) => self.publish(inner, line, slot, AHEAD, false),
                 Err(error) => {
@@ -199,13 +199,10 @@ impl Section {
         }
         loop {
             let line = inner.asked.pop_front()?;
-            match inner.transit.get(&line) {
-                Some(Transit::Flight { reading, .. }) if !self.has_come(line, reading) => {
-                    inner.asked.push_front(line);
-                    return None;
-                }
-                Some(Transit::Flight { .. }) => {}
-                _ => continue,
+            let Some(reading) = inner.transit.flight(line) else { continue };
+            if !self.has_come(line, reading) {
+                inner.asked.push_front(line);
+                return None;
             }
             if let Step::Land(landing) = self.take_flight(inner, line) {
                 return Some(landing);

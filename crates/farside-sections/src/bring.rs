@@ -4,7 +4,7 @@ use farside_far::FarError;
 use farside_os::memory::PAGE;
 use farside_pager::counters::Counters;
 
-use crate::inner::{Inner, Job, Landing, MOST_FLIGHTS, Old, Transit, Turns};
+use crate::inner::{Inner, Job, Landing, MOST_FLIGHTS, Old, Turns};
 use crate::lines::{AHEAD, EXTRA};
 use crate::room::Room;
 use crate::section::{Section, SectionError};
@@ -82,7 +82,7 @@ impl Section {
                     beside = turn.is_none();
                 }
                 Step::Wait => {
-                    if !waited && self.lock().transit.contains_key(&line) {
+                    if !waited && self.lock().transit.has(line) {
                         Counters::add(&self.counters().section_late, 1);
                         waited = true;
                     }
@@ -116,7 +116,7 @@ impl Section {
         if inner.lent.is_read(line) {
             return Ok(if ahead { Step::Nothing } else { Step::Wait });
         }
-        if inner.transit.contains_key(&line) {
+        if inner.transit.has(line) {
             return Ok(if ahead { Step::Nothing } else { self.take_flight(inner, line) });
         }
         if ahead && inner.transit.len() >= MOST_FLIGHTS {
@@ -176,21 +176,17 @@ impl Section {
 
     /// Takes over a line that was asked for, if nobody else has.
     pub(crate) fn take_flight(&self, inner: &mut Inner, line: u32) -> Step {
-        if !matches!(inner.transit.get(&line), Some(Transit::Flight { .. }))
-            || inner.lent.is_read(line)
-        {
+        if inner.transit.flight(line).is_none() || inner.lent.is_read(line) {
             return Step::Wait;
         }
         let turns = self.turns(inner, [Some(line), None]);
         if !inner.take_turns(&turns) {
             return Step::Wait;
         }
-        match inner.transit.insert(line, Transit::Busy) {
-            Some(Transit::Flight { slot, reading }) => {
-                Step::Land(Landing { line, slot, reading, turns })
-            }
-            _ => Step::Wait,
-        }
+        let flight = inner.transit.take_flight(line);
+        flight.map_or(Step::Wait, |(slot, reading)| {
+            Step::Land(Landing { line, slot, reading, turns })
+        })
     }
 
     /// What has to be done to fetch a line into a slot; `None` if others have to end what they are at first.
@@ -209,7 +205,7 @@ impl Section {
             }
             return None;
         }
-        inner.transit.insert(line, Transit::Busy);
+        inner.transit.deal_with(line);
         Some(Job { line, slot, reading, old, turns })
     }
 
@@ -285,13 +281,13 @@ impl Section {
             let start = self.offset(old.line) + u64::from(part.place);
             inner.space.set_stored(start, part.len.into(), true);
         }
-        inner.transit.remove(&old.line);
+        inner.transit.end(old.line);
     }
 
     /// A fetch failed: all is as before.
     pub(crate) fn undo(&self, inner: &mut Inner, job: Job) {
         inner.end_turns(&job.turns);
-        inner.transit.remove(&job.line);
+        inner.transit.end(job.line);
         match job.old {
             Some(old) => self.put_back(inner, job.slot, old),
             None => self.leave_empty(inner, job.slot),
@@ -310,7 +306,7 @@ impl Section {
         let read = self.read_into(slot, line, reading);
         let inner = &mut *self.lock();
         inner.end_turns(&turns);
-        inner.transit.remove(&line);
+        inner.transit.end(line);
         if let Err(error) = read {
             self.leave_empty(inner, slot);
             self.notify();

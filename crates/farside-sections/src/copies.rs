@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::host::Host;
-use crate::inner::{Inner, Transit, Turns};
+use crate::inner::{Inner, Turns};
 use crate::section::{OpenError, Options, Section, SectionError};
 use crate::shape::Shape;
 use crate::transfer::{self, Reading};
@@ -177,7 +177,7 @@ impl Section {
 
     /// Whether somebody moves a line, or reads it for a copy.
     fn is_moving(&self, inner: &Inner, line: u32) -> bool {
-        matches!(inner.transit.get(&line), Some(Transit::Busy)) || inner.lent.is_read(line)
+        inner.transit.is_busy(line) || inner.lent.is_read(line)
     }
 
     fn lend(&self, copy: usize, line: u32, into: &mut [u8]) -> Lending {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use farside_pager::counters::Counters;
 
-use crate::inner::{Inner, Old, Transit};
+use crate::inner::{Inner, Old};
 use crate::lines::{AHEAD, DIRTY, EMPTY, PINS, READY, SOON, STATE};
 use crate::pointer::RemotePtr;
 use crate::section::{Section, SectionError};
@@ -77,7 +77,7 @@ impl Section {
                         Ok(()) => self.end_writing(inner, &old),
                         Err(_) => {
                             self.lines.put_written(slot, old.blocks);
-                            inner.transit.remove(&line);
+                            inner.transit.end(line);
                         }
                     }
                     self.lines.set_state(slot, READY | old.state & (SOON | AHEAD) | dirty);
@@ -108,7 +108,7 @@ impl Section {
         let (store, selection) = (self.host.store(), inner.selection.as_ref());
         let of = (line, blocks);
         let writing = transfer::writing(store, &inner.space, &self.geometry, selection, of);
-        inner.transit.insert(line, Transit::Busy);
+        inner.transit.deal_with(line);
         Step::Store(slot, Old { line, state, blocks, writing: Some(writing) }, turns)
     }
 
@@ -158,11 +158,8 @@ impl Section {
 
     /// Ends a fetch into a slot that nobody waits for, or waits for whoever else deals with what is in it.
     fn land_in(&self, slot: u32, seen: u32) -> Result<(), SectionError> {
-        let flight = self.lock().transit.iter().find_map(|(line, transit)| match transit {
-            Transit::Flight { slot: into, .. } if *into == slot => Some(*line),
-            _ => None,
-        });
-        if !flight.map_or(Ok(false), |line| self.land_flight(line))? {
+        let flight = self.lock().transit.flights().find(|(_, into)| *into == slot);
+        if !flight.map_or(Ok(false), |(line, _)| self.land_flight(line))? {
             self.wait(seen);
         }
         Ok(())
@@ -184,10 +181,7 @@ impl Section {
     pub(crate) fn land_all(&self) -> Result<(), SectionError> {
         loop {
             let seen = self.seen();
-            let line = match self.lock().transit.iter().next() {
-                None => return Ok(()),
-                Some((line, _)) => *line,
-            };
+            let Some(line) = self.lock().transit.lines().next() else { return Ok(()) };
             if !self.land_flight(line)? {
                 self.wait(seen);
             }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use farside_os::memory::PAGE;
 
-use crate::inner::Transit;
-use crate::lines::{DIRTY, READY, STATE};
+use crate::bring::{Purpose, Step};
+use crate::lines::{AHEAD, DIRTY, READY, STATE};
 use crate::pointer::RemotePtr;
 use crate::section::{Section, SectionError, pages_of};
 use crate::space::Freed;
@@ -44,7 +44,7 @@ impl Section {
             self.drop_lines(first..end);
             let moving = {
                 let inner = &mut *self.lock();
-                let moving = inner.transit.keys().copied().find(|line| (first..end).contains(line));
+                let moving = inner.transit.lines().find(|line| (first..end).contains(line));
                 let moving = moving.or_else(|| inner.lent.read_in(&(first..end)));
                 if moving.is_none() && self.seen() != seen {
                     // What could not be stored is here again.
@@ -95,23 +95,9 @@ impl Section {
 
     /// Ends a fetch that nobody waits for; false if the line is on its way for another reason.
     pub(crate) fn land_flight(&self, line: u32) -> Result<bool, SectionError> {
-        let landing = {
-            let inner = &mut *self.lock();
-            let turns = self.turns(inner, [Some(line), None]);
-            if !matches!(inner.transit.get(&line), Some(Transit::Flight { .. }))
-                || inner.lent.is_read(line)
-                || !inner.take_turns(&turns)
-            {
-                return Ok(false);
-            }
-            match inner.transit.insert(line, Transit::Busy) {
-                Some(Transit::Flight { slot, reading }) => {
-                    crate::inner::Landing { line, slot, reading, turns }
-                }
-                _ => return Ok(false),
-            }
-        };
-        self.land(landing, crate::bring::Purpose::Ahead, crate::lines::AHEAD)?;
+        let step = self.take_flight(&mut self.lock(), line);
+        let Step::Land(landing) = step else { return Ok(false) };
+        self.land(landing, Purpose::Ahead, AHEAD)?;
         Ok(true)
     }
 

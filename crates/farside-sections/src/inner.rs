@@ -10,6 +10,7 @@ use crate::select::Selection;
 use crate::shape::Geometry;
 use crate::space::Space;
 use crate::transfer::{Reading, Writing};
+use crate::transit::Transit;
 
 /// Of so many lines that leave because the program is done with them, one is of those that it was done with long ago.
 const OLD_TURN: u32 = 16;
@@ -21,7 +22,7 @@ pub(crate) const MOST_FLIGHTS: usize = 1024;
 pub(crate) struct Inner {
     pub space: Space,
     /// Lines that are neither here nor far.
-    pub transit: FxHashMap<u32, Transit>,
+    pub transit: Transit,
     /// Lines that were asked for ahead, as they were, and others that have come since.
     pub asked: VecDeque<u32>,
     /// For each set, the way that is looked at next when one has to go.
@@ -49,14 +50,6 @@ pub(crate) struct Inner {
     pub lent: Lent,
     /// Whether the section has the memory of its structure; always, unless it shares it with others.
     pub holds: bool,
-}
-
-/// A line that is neither here nor far.
-pub(crate) enum Transit {
-    /// It was asked for, and nobody waits for it.
-    Flight { slot: u32, reading: Reading },
-    /// Somebody deals with it.
-    Busy,
 }
 
 /// What was in a slot before it was taken.
@@ -95,7 +88,7 @@ impl Inner {
         let hands = if geometry.full || geometry.ways == 1 { 0 } else { geometry.sets as usize };
         Self {
             space: Space::new(geometry.shift),
-            transit: FxHashMap::default(),
+            transit: Transit::default(),
             asked: VecDeque::new(),
             hands: vec![0; hands],
             hand: 0,

@@ -25,6 +25,7 @@ mod select;
 mod shape;
 mod space;
 mod transfer;
+mod transit;
 mod view;
 
 pub use host::{Host, PagerHost, Uncounted};

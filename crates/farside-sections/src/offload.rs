@@ -1,7 +1,6 @@
 //! Functions that can run where their data is: what has to be stored before, and where they are to run.
 
 use crate::flush::Flushed;
-use crate::inner::Transit;
 use crate::lines::DIRTY;
 use crate::section::{Section, SectionError};
 
@@ -22,8 +21,8 @@ impl Section {
     /// Lines of which something was written that may not be stored: here, or on their way out.
     fn unsettled(&self) -> Vec<u32> {
         let inner = self.lock();
-        let busy = |(line, transit): (&u32, &Transit)| is_busy(transit).then_some(*line);
-        let mut lines: Vec<u32> = inner.transit.iter().filter_map(busy).collect();
+        let mut lines: Vec<u32> =
+            inner.transit.lines().filter(|line| inner.transit.is_busy(*line)).collect();
         let slots = 0..self.lines.tags.len() as u32;
         let dirty = slots.filter(|slot| self.lines.state(*slot) & DIRTY != 0);
         lines.extend(dirty.map(|slot| self.lines.line(slot)));
@@ -34,11 +33,11 @@ impl Section {
     fn store_line(&self, line: u32) -> Result<bool, SectionError> {
         loop {
             let seen = self.seen();
-            if !self.lock().transit.get(&line).is_some_and(is_busy) {
+            if !self.lock().transit.is_busy(line) {
                 match self.flush_line(line)? {
                     Flushed::Stored => return Ok(true),
                     Flushed::Pinned => return Ok(false),
-                    Flushed::Clean if !self.lock().transit.get(&line).is_some_and(is_busy) => {
+                    Flushed::Clean if !self.lock().transit.is_busy(line) => {
                         return Ok(true);
                     }
                     Flushed::Clean | Flushed::Moving => {}
@@ -53,10 +52,6 @@ impl Section {
         let inner = self.lock();
         inner.space.pages(0, inner.space.len())
     }
-}
-
-fn is_busy(transit: &Transit) -> bool {
-    matches!(transit, Transit::Busy)
 }
 
 /// Where a function runs.

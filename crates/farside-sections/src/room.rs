@@ -2,7 +2,7 @@
 
 use farside_pager::counters::Counters;
 
-use crate::inner::{Inner, Old, Transit};
+use crate::inner::{Inner, Old};
 use crate::lines::{AHEAD, BUSY, DIRTY, EMPTY, EXTRA, NONE, PINS, READY, SOON, STATE};
 use crate::section::Section;
 use crate::transfer;
@@ -187,11 +187,8 @@ impl Section {
     fn no_room(&self, inner: &mut Inner, line: u32) -> Room {
         let first = self.geometry.first_slot(line);
         let own = first..first + self.geometry.ways;
-        let flights = inner.transit.iter().filter_map(|(line, transit)| match transit {
-            Transit::Flight { slot, .. } if own.contains(slot) => Some(*line),
-            _ => None,
-        });
-        if let Some(line) = flights.min() {
+        let flights = inner.transit.flights().filter(|(_, slot)| own.contains(slot));
+        if let Some((line, _)) = flights.min() {
             return Room::Land(line);
         }
         if own.clone().any(|slot| self.lines.state(slot) & STATE == BUSY) {
@@ -245,7 +242,7 @@ impl Section {
             transfer::writing(store, &inner.space, &self.geometry, selection, (line, blocks))
         });
         if writing.is_some() {
-            inner.transit.insert(line, Transit::Busy);
+            inner.transit.deal_with(line);
         }
         Old { line, state, blocks, writing }
     }
@@ -258,7 +255,7 @@ impl Section {
             return self.leave_empty(inner, slot);
         }
         self.lines.put_written(slot, old.blocks);
-        inner.transit.remove(&old.line);
+        inner.transit.end(old.line);
         let state = old.state & (DIRTY | SOON | AHEAD);
         self.publish(inner, old.line, slot, state, false);
     }
