@@ -7,6 +7,7 @@
  *
  * It is one unit, in parts by what they are for.
  */
+/* Strict C has no clock that goes on steadily. */
 #define _POSIX_C_SOURCE 200112L
 
 #include "sections/opening.h"

@@ -49,7 +49,7 @@ impl Section {
         self.original.as_deref().unwrap_or(self).latency.ns()
     }
 
-    /// A line that somebody waited for to the end is here; `asked`: when it was sent for, unless all of it was here.
+    /// A line that somebody waited for to the end is here; `asked`: when it was sent for, if anything of it was.
     pub(crate) fn note_arrival(&self, asked: Option<u64>) {
         if let Some(asked) = asked {
             self.latency.note(self.host.now_ns().saturating_sub(asked));
