@@ -4,11 +4,9 @@
 //! distance, they are a section with as many times fewer slots, which sees as many times fewer misses. Lines that
 //! share a set of a section are in the sample all or none, so that they meet there as they would.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
-use farside_sim::curve::LruDistances;
-use farside_trace::PageId;
-
+use crate::lines::Lines;
 use crate::trace::BLOCK;
 
 /// How a section places its lines.
@@ -55,6 +53,8 @@ pub struct Sampled {
     accesses: Vec<SampledAccess>,
     /// Accesses to the same block as the one before, which find it in any section.
     repeats: u64,
+    /// How many units there are accesses to.
+    units: u64,
     is_numbered: bool,
     first: Option<u64>,
     last: u64,
@@ -112,11 +112,16 @@ impl Sampled {
     /// Numbers units anew; no more may be added.
     pub fn number(&mut self) {
         let blocks = self.unit / BLOCK;
+        let (mut units, mut before) = (HashSet::new(), None);
         for access in &mut self.accesses {
             let unit = access.block() / blocks / self.rate;
             let block = unit * blocks + access.block() % blocks;
             *access = SampledAccess::new(block, access.blocks(), access.written());
+            if before.replace(unit) != Some(unit) {
+                units.insert(unit);
+            }
         }
+        self.units = units.len() as u64;
         self.is_numbered = true;
     }
 
@@ -127,9 +132,7 @@ impl Sampled {
 
     /// Bytes that all accesses of the program, and not only those in the sample, come to.
     pub fn footprint(&self) -> u64 {
-        let blocks: BTreeSet<u64> =
-            self.accesses.iter().map(|it| it.block() * BLOCK / self.unit).collect();
-        blocks.len() as u64 * self.unit * self.rate
+        self.units * self.unit * self.rate
     }
 
     /// When it was first and last used, in seconds from the start.
@@ -150,95 +153,20 @@ impl Sampled {
 
     /// What a section of `capacity` bytes in such lines would do.
     pub fn simulate(&self, line: u64, ways: Ways, capacity: u64) -> Counts {
-        debug_assert!(self.is_numbered && line <= self.unit);
-        let slots = (capacity / line).max(1);
-        let in_sets = |ways: u64| {
-            let ways = ways.clamp(1, slots);
-            match slots / ways / self.rate {
-                // Less than a set is one with fewer lines. Two of them are for what is used side by side.
-                0 => self.in_sets(line, (slots / self.rate).clamp(ways.min(2), ways), 1),
-                sets => self.in_sets(line, ways, sets),
-            }
-        };
-        let counts = match ways {
-            Ways::Direct => in_sets(1),
-            Ways::Set(ways) => in_sets(u64::from(ways)),
-            Ways::Full => return self.anywhere(line, &[capacity])[0],
-        };
-        self.scaled(counts)
+        self.lines(line).simulate(ways, capacity)
     }
 
-    /// The same of sections in which a line may be anywhere, for several capacities at once.
-    pub fn anywhere(&self, line: u64, capacities: &[u64]) -> Vec<Counts> {
-        let mut stack = LruDistances::new();
-        let slots = |capacity: &u64| (capacity / line / self.rate).max(1);
-        let slots: Vec<u64> = capacities.iter().map(slots).collect();
-        let mut all = vec![Counts::default(); capacities.len()];
-        let mut written = std::collections::HashSet::new();
-        self.lines(line, |number, writes, held| {
-            let distance = stack.reference(PageId(number)).map_or(u64::MAX, |it| it as u64);
-            let was_written = written.contains(&number);
-            for (counts, slots) in all.iter_mut().zip(&slots) {
-                counts.lookups += 1.0;
-                if distance > *slots {
-                    counts.misses += 1.0;
-                    counts.held += f64::from(u8::from(held));
-                    counts.stored += f64::from(u8::from(was_written));
-                }
-            }
-            if writes {
-                written.insert(number);
-            }
-        });
-        all.into_iter().map(|counts| self.scaled(counts)).collect()
-    }
-
-    fn in_sets(&self, line: u64, ways: u64, sets: u64) -> Counts {
-        const NONE: u64 = u64::MAX;
-        let ways = ways as usize;
-        // The last used comes first in its set; the lowest bit says whether it was written.
-        let mut tags = vec![NONE; sets as usize * ways];
-        let mut counts = Counts::default();
-        self.lines(line, |number, writes, held| {
-            let begin = (number % sets) as usize * ways;
-            let set = &mut tags[begin..begin + ways];
-            let found = set.iter().position(|tag| *tag != NONE && tag >> 1 == number);
-            counts.lookups += 1.0;
-            let mut tag = number << 1 | u64::from(writes);
-            let place = found.unwrap_or(ways - 1);
-            if found.is_some() {
-                tag |= set[place] & 1;
-            } else {
-                counts.misses += 1.0;
-                counts.held += f64::from(u8::from(held));
-                counts.stored += f64::from(u8::from(set[place] != NONE && set[place] & 1 == 1));
-            }
-            set.copy_within(..place, 1);
-            set[0] = tag;
-        });
-        counts
-    }
-
-    /// Each line that is looked for, in order, whether it is written, and whether a loop holds it: what is looked up
-    /// by itself comes to one block.
-    fn lines(&self, line: u64, mut each: impl FnMut(u64, bool, bool)) {
-        let blocks = line / BLOCK;
+    /// The lines that are looked for if they have so many bytes, in order: what is looked up by itself comes to one block.
+    pub fn lines(&self, line: u64) -> Lines {
+        debug_assert!(self.is_numbered && line.is_power_of_two() && line <= self.unit);
+        let mut lines = Lines::new(line, self.rate, self.repeats);
+        let shift = (line / BLOCK).ilog2();
         for access in &self.accesses {
-            let last = (access.block() + (1 << access.blocks()) - 1) / blocks;
-            for number in access.block() / blocks..=last {
-                each(number, access.written(), access.blocks() > 0);
-            }
+            let last = access.block() + (1 << access.blocks()) - 1;
+            let is_held = access.blocks() > 0;
+            lines.add(access.block() >> shift, last >> shift, is_held, access.written());
         }
-    }
-
-    fn scaled(&self, counts: Counts) -> Counts {
-        let rate = self.rate as f64;
-        Counts {
-            lookups: (counts.lookups + self.repeats as f64) * rate,
-            misses: counts.misses * rate,
-            held: counts.held * rate,
-            stored: counts.stored * rate,
-        }
+        lines
     }
 }
 

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use crate::cache::{Counts, Sampled, Ways};
 use crate::cost::{Calibration, Network};
 use crate::grouping::Pattern;
+use crate::lines::Lines;
 
 /// What a section may be like, and what it would do.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -80,23 +81,28 @@ pub fn layouts(
     most: u64,
     only: Option<(u64, u32)>,
 ) -> Vec<Layout> {
-    let shapes = only.map_or_else(|| shapes(sampled, pattern), |only| vec![only]);
+    let (lengths, structures) =
+        only.map_or_else(|| shapes(sampled, pattern), |(line, ways)| (vec![line], vec![ways]));
     let at_once = match pattern {
         Pattern::Stream { at_once, .. } => u64::from(at_once.max(1)),
         Pattern::Random { .. } => 1,
     };
     let capacities = capacities(sampled.footprint(), most);
-    let of_shape = |(line, ways): &(u64, u32)| {
-        let all = counts(sampled, *line, *ways, &capacities).into_iter().zip(&capacities);
-        let layouts = all.map(|(counts, capacity)| {
-            let seconds = calibration.seconds(counts, *line, Ways::of(*ways), network);
-            Layout { line: *line, ways: *ways, capacity: *capacity, counts, seconds }
-        });
-        layouts.filter(|it| it.line * 2 <= it.capacity).collect::<Vec<_>>()
-    };
-    let of_shapes: Vec<Vec<Layout>> = shapes.par_iter().map(of_shape).collect();
+    let mut of_shapes = Vec::new();
+    for lengths in lengths.chunk_by(|one, other| told(sampled, *one) == told(sampled, *other)) {
+        let all = simulated(&sampled.lines(told(sampled, lengths[0])), &structures, &capacities);
+        let of_length = |line: u64| {
+            all.iter().map(move |&(ways, capacity, counts)| {
+                let counts = counts_of(counts, told(sampled, line), line);
+                let seconds = calibration.seconds(counts, line, Ways::of(ways), network);
+                Layout { line, ways, capacity, counts, seconds }
+            })
+        };
+        of_shapes.extend(lengths.iter().flat_map(|line| of_length(*line)));
+    }
+    of_shapes.retain(|it| it.line * 2 <= it.capacity);
     let of = |capacity: u64| {
-        let all = of_shapes.iter().flatten().filter(|it| it.capacity == capacity).copied();
+        let all = of_shapes.iter().filter(|it| it.capacity == capacity).copied();
         // What is sent for ahead needs room until it is used.
         let has_room = |it: &Layout| {
             let is_stream = at_once > 1 || 2.0 * it.counts.held > it.counts.misses;
@@ -107,25 +113,41 @@ pub fn layouts(
     capacities.iter().copied().filter_map(of).collect()
 }
 
-/// What lines would do, with each capacity. Of lines that are longer than the sample tells about it is only known that loops which come
-/// to nearly all of them one after another have as many times fewer.
-fn counts(sampled: &Sampled, line: u64, ways: u32, capacities: &[u64]) -> Vec<Counts> {
-    let told = line.min(sampled.largest_line());
-    let fewer = told as f64 / line as f64;
-    let as_told = |counts: Counts| {
-        let in_order = if counts.held > STREAMS * counts.misses { fewer } else { 1.0 };
-        Counts {
-            lookups: counts.lookups * in_order,
-            misses: counts.misses * in_order,
-            held: counts.held * in_order,
-            stored: counts.stored * in_order,
-        }
+/// The longest line of at most so many bytes that the sample tells about.
+fn told(sampled: &Sampled, line: u64) -> u64 {
+    line.min(sampled.largest_line())
+}
+
+/// What such lines would do in each structure, with each capacity.
+fn simulated(lines: &Lines, structures: &[u32], capacities: &[u64]) -> Vec<(u32, u64, Counts)> {
+    // Where a line may be anywhere, all capacities are told of at once.
+    let once = |ways: u32| if ways == 0 { capacities.len().max(1) } else { 1 };
+    let parts: Vec<(u32, &[u64])> = structures
+        .iter()
+        .flat_map(|ways| capacities.chunks(once(*ways)).map(|part| (*ways, part)))
+        .collect();
+    let of_part = |&(ways, part): &(u32, &[u64])| {
+        let counts = match Ways::of(ways) {
+            Ways::Full => lines.anywhere(part),
+            one => part.iter().map(|capacity| lines.simulate(one, *capacity)).collect(),
+        };
+        let of = |(capacity, counts): (&u64, Counts)| (ways, *capacity, counts);
+        part.iter().zip(counts).map(of).collect::<Vec<_>>()
     };
-    let all = match Ways::of(ways) {
-        Ways::Full => sampled.anywhere(told, capacities),
-        ways => capacities.iter().map(|it| sampled.simulate(told, ways, *it)).collect(),
-    };
-    all.into_iter().map(as_told).collect()
+    parts.par_iter().flat_map_iter(of_part).collect()
+}
+
+/// What lines of some length do, of which is known what shorter ones would. If they are longer than the sample tells
+/// about, only loops which come to nearly all of them one after another have as many times fewer.
+fn counts_of(counts: Counts, told: u64, line: u64) -> Counts {
+    let is_in_order = counts.held > STREAMS * counts.misses;
+    let times = if is_in_order { told as f64 / line as f64 } else { 1.0 };
+    Counts {
+        lookups: counts.lookups * times,
+        misses: counts.misses * times,
+        held: counts.held * times,
+        stored: counts.stored * times,
+    }
 }
 
 /// Capacities that are looked at.
@@ -139,7 +161,8 @@ pub fn capacities(footprint: u64, most: u64) -> Vec<u64> {
     all
 }
 
-fn shapes(sampled: &Sampled, pattern: Pattern) -> Vec<(u64, u32)> {
+/// Lengths of lines, the shortest first, and structures that are looked at.
+fn shapes(sampled: &Sampled, pattern: Pattern) -> (Vec<u64>, Vec<u32>) {
     // Lines that are longer than the sample tells about are worth a look if there is next to nothing else.
     let most = if sampled.held() > STREAMS { LONGEST } else { sampled.largest_line() };
     let (lines, ways): ([u64; 2], &[u32]) = match pattern {
@@ -149,8 +172,7 @@ fn shapes(sampled: &Sampled, pattern: Pattern) -> Vec<(u64, u32)> {
         Pattern::Random { .. } => ([LINES[0], most], &[1, 2, 4, 8, 16, 0]),
     };
     let lengths = std::iter::successors(Some(lines[0]), |line| Some(line * 2));
-    let lengths = lengths.take_while(|line| *line <= lines[1]);
-    lengths.flat_map(|line| ways.iter().map(move |ways| (line, *ways))).collect()
+    (lengths.take_while(|line| *line <= lines[1]).collect(), ways.to_vec())
 }
 
 #[cfg(test)]

@@ -9,6 +9,9 @@ use std::io::{self, Read};
 /// Bytes of a block.
 pub const BLOCK: u64 = 64;
 
+/// Blocks are numbered below this: those of all that a program can address.
+const END: u64 = 1 << 42;
+
 /// Most blocks that an access comes to, as a logarithm: a line of 2 MiB.
 const MOST_BLOCKS: u8 = 15;
 
@@ -40,7 +43,7 @@ impl Record {
         let blocks = (word >> 48 & 0x7f) as u8;
         let block = word & ((1 << 48) - 1);
         let written = word >> 55 & 1 == 1;
-        (blocks <= MOST_BLOCKS).then_some(Self::Access {
+        (blocks <= MOST_BLOCKS && block < END).then_some(Self::Access {
             section: section - 1,
             block,
             blocks,
@@ -88,6 +91,7 @@ mod tests {
         assert_eq!(seen, [Record::Time(5), access(0, 77, 6, true), access(199, 0, 0, false)]);
         assert!(read(&bytes[..20], |_| ()).is_err());
         assert!(read(&(1_u64 << 56 | 100 << 48).to_le_bytes()[..], |_| ()).is_err());
+        assert!(read(&(1_u64 << 56 | 1 << 42).to_le_bytes()[..], |_| ()).is_err());
     }
 
     proptest! {

@@ -170,7 +170,7 @@ fn patience_beside(others: &[f64]) -> Duration {
 }
 
 /// Whether every one of some runs takes more than twice as long as the slowest of others: no more of them are needed.
-fn are_far_above(some: &[f64], others: &[f64]) -> bool {
+pub(super) fn are_far_above(some: &[f64], others: &[f64]) -> bool {
     let slowest = others.iter().copied().fold(0.0, f64::max);
     !some.is_empty() && !others.is_empty() && some.iter().all(|it| *it > FAR * slowest)
 }

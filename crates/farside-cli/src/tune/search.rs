@@ -14,6 +14,7 @@ use super::build::{Builder, Built, Variant};
 use super::changes::step_of;
 use super::decide::{self, Decision, Known, Room, sites_of};
 use super::journal::{Outcome, Stays, Step, Tuning, median};
+use super::measure::are_far_above;
 use super::report;
 use super::stop;
 use super::trial::{Broken, Printed, Trials, counter, misses_a_second};
@@ -155,14 +156,22 @@ impl Search<'_> {
         let Some(built) = best else { return Ok(()) };
         let failed =
             |broken: Broken| Failure::own(format!("what ran before does not any more: {broken}"));
-        let (mut paged, mut times, mut missed) = (Vec::new(), Vec::new(), Vec::new());
+        // Runs of paged memory may take minutes. What takes far longer than the best, as it did before, is run once more.
+        let mut paged = std::mem::take(&mut tuning.paged);
+        let (mut times, mut missed, mut began) = (Vec::new(), Vec::new(), paged.len());
         for round in 1..=3 * self.effort.repetitions {
             self.progress.say(format!("the best beside paged memory: run {round}"));
-            paged.push(self.one(self.paged).map_err(failed)?);
+            if !are_far_above(&paged, &times) {
+                paged.push(self.one(self.paged).map_err(failed)?);
+            }
             let ran = self.ran(&built).map_err(failed)?;
             missed.push((counter(&ran.report, "section_misses"), ran.seconds));
             tuning.best.tuned = vec![(self.room.local, misses_a_second(&missed))];
             times.push(ran.seconds);
+            if !are_far_above(&paged, &times) {
+                // Times of another moment say little, unless they are far apart.
+                paged.drain(..std::mem::take(&mut began));
+            }
             let enough = round >= self.effort.repetitions;
             if enough && compare(&paged, &times) != Verdict::Open {
                 break;
