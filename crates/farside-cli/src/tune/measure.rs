@@ -7,7 +7,7 @@ use farside_tune::{Configuration, Profile, Proposal, Verdict, compare};
 
 use super::build::{Built, Variant};
 use super::decide;
-use super::journal::{Outcome, Step, Tuning};
+use super::journal::{Outcome, Step, Tuning, median};
 use super::search::Search;
 use super::trial::{Broken, Ran};
 use crate::Failure;
@@ -110,8 +110,9 @@ impl Search<'_> {
                 Failure::own(format!("what ran before does not any more: {broken}"))
             };
             others.push(self.one(best).map_err(failed)?);
-            let verdict = compare(&others, &step.times);
-            if round >= self.effort.repetitions && verdict != Verdict::Open {
+            let is_open = compare(&others, &step.times) == Verdict::Open
+                && promises(&others, &step.times, self.wanted(round));
+            if round >= self.effort.repetitions && !is_open {
                 break;
             }
         }
@@ -122,6 +123,12 @@ impl Search<'_> {
         };
         tuning.times = others;
         Ok(Some(built))
+    }
+
+    /// What a step has to look like gaining after so many rounds to be worth more of them, as a share of the time: anything
+    /// at first, and later what it has to gain to be followed by others of its kind.
+    fn wanted(&self, rounds: u32) -> f64 {
+        if rounds < 2 * self.effort.repetitions { 0.0 } else { self.effort.gain }
     }
 
     /// Runs a step once, for no longer than `patience`, if there is one; or tells what comes of it. These are the times of
@@ -163,6 +170,11 @@ impl Search<'_> {
     }
 }
 
+/// Whether a step whose runs took this long looks as if it gained more than a share of the time beside others.
+fn promises(others: &[f64], step: &[f64], wanted: f64) -> bool {
+    median(step) < (1.0 - wanted) * median(others)
+}
+
 /// How long a run may take that is no faster than others by far.
 fn patience_beside(others: &[f64]) -> Duration {
     let slowest = others.iter().copied().fold(0.0, f64::max);
@@ -185,6 +197,9 @@ mod tests {
         assert!(!are_far_above(&[3.9, 5.0], &[1.0, 2.0]));
         assert!(!are_far_above(&[], &[1.0]));
         assert!(!are_far_above(&[1.0], &[]));
+        assert!(!promises(&[2.0, 3.0, 2.5], &[2.5, 2.6, 2.5], 0.0));
+        assert!(promises(&[2.0, 3.0, 2.5], &[2.4, 2.4, 2.9], 0.0));
+        assert!(!promises(&[2.0, 3.0, 2.5], &[2.46, 2.4, 2.9], 0.02));
         assert!(are_far_above(&[patience_beside(&[1.0, 2.0]).as_secs_f64()], &[1.0, 2.0]));
     }
 }

@@ -1,6 +1,7 @@
 //! `farside tune`: finds the cache sections of a program by itself (Mira, sections 2.2 and 3).
 
 mod apart;
+mod beside;
 mod build;
 mod changes;
 mod decide;

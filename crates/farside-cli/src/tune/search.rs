@@ -5,16 +5,15 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use farside_tune::{
-    Candidates, Chosen, Configuration, Network, Profile, Proposal, Thresholds, Verdict, choose,
-    compare, group, rank,
+    Candidates, Chosen, Configuration, Network, Profile, Proposal, Thresholds, choose, group, rank,
 };
 
 use super::apart;
+use super::beside::Beside;
 use super::build::{Builder, Built, Variant};
 use super::changes::step_of;
 use super::decide::{self, Decision, Known, Room, sites_of};
 use super::journal::{Outcome, Stays, Step, Tuning, median};
-use super::measure::are_far_above;
 use super::report;
 use super::stop;
 use super::trial::{Broken, Printed, Trials, counter, misses_a_second};
@@ -67,6 +66,10 @@ pub struct Search<'a> {
 
 /// A run may take so many times as long as in paged memory, and so many seconds more.
 const PATIENCE: (f64, f64) = (10.0, 10.0);
+
+/// No more runs of paged memory before anything is tried when these have taken so many seconds: it is run again at the end,
+/// and beside each step that is not far faster.
+const LONG: f64 = 30.0;
 
 /// What is no smaller than this part of all is told if it cannot go to sections.
 const LARGE: u64 = 50;
@@ -156,34 +159,22 @@ impl Search<'_> {
         let Some(built) = best else { return Ok(()) };
         let failed =
             |broken: Broken| Failure::own(format!("what ran before does not any more: {broken}"));
-        // Runs of paged memory may take minutes. What takes far longer than the best, as it did before, is run once more.
-        let mut paged = std::mem::take(&mut tuning.paged);
-        let (mut times, mut missed, mut began) = (Vec::new(), Vec::new(), paged.len());
+        let (mut beside, mut missed) = (Beside::new(std::mem::take(&mut tuning.paged)), Vec::new());
         for round in 1..=3 * self.effort.repetitions {
             self.progress.say(format!("the best beside paged memory: run {round}"));
-            if !are_far_above(&paged, &times) {
-                paged.push(self.one(self.paged).map_err(failed)?);
+            if beside.wants_paged() {
+                beside.note_paged(self.one(self.paged).map_err(failed)?);
             }
             let ran = self.ran(&built).map_err(failed)?;
             missed.push((counter(&ran.report, "section_misses"), ran.seconds));
             tuning.best.tuned = vec![(self.room.local, misses_a_second(&missed))];
-            times.push(ran.seconds);
-            if !are_far_above(&paged, &times) {
-                // Times of another moment say little, unless they are far apart.
-                paged.drain(..std::mem::take(&mut began));
-            }
-            let enough = round >= self.effort.repetitions;
-            if enough && compare(&paged, &times) != Verdict::Open {
+            beside.note_best(ran.seconds);
+            if round >= self.effort.repetitions && beside.is_known() {
                 break;
             }
         }
-        // So few runs as were asked for may not tell anything, however they differ.
-        let is_faster = match compare(&paged, &times) {
-            Verdict::Faster => true,
-            Verdict::Slower => false,
-            Verdict::Open => median(&times) < median(&paged) && paged.len() < 3,
-        };
-        (tuning.paged, tuning.times) = (paged, times);
+        let is_faster = beside.is_faster();
+        (tuning.paged, tuning.times) = beside.into_times();
         if !is_faster {
             tuning.best = Configuration::default();
             tuning.times.clone_from(&tuning.paged);
@@ -205,6 +196,9 @@ impl Search<'_> {
             times.push(ran.seconds);
             counted.push(counter(&ran.report, "waiting_ns") / 1e9);
             waited = counter(&ran.report, "demand_faults") + counter(&ran.report, "late_hits");
+            if times.iter().sum::<f64>() > LONG {
+                break;
+            }
         }
         let longest = times.iter().copied().fold(0.0, f64::max);
         self.trials.paged = Duration::from_secs_f64(longest);
