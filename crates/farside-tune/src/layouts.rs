@@ -42,6 +42,9 @@ const STREAMS: f64 = 0.9;
 /// Most lines of a set; more of them are better looked for anywhere.
 const MOST_WAYS: u32 = 16;
 
+/// This share, over that, is nearly all.
+const NEARLY_ALL: (u64, u64) = (19, 20);
+
 /// Bytes of a structure that describes lines should stay below this share of them, which bounds lines from below.
 const DESCRIPTION: u64 = 16;
 
@@ -71,10 +74,11 @@ fn structure(at_once: u32) -> u32 {
 
 /// For each capacity from a few lines to all that is used, the best line and structure by a trace; the smallest first.
 ///
-/// Capacities are tenths of what is used, and halvings of the smallest of these; none is above `most`. With `only`
-/// this line and structure are looked at.
+/// Capacities are tenths of what is used of `holds` bytes, and halvings of the smallest of these; none is above `most`. With
+/// `only` this line and structure are looked at.
 pub fn layouts(
     sampled: &Sampled,
+    holds: u64,
     pattern: Pattern,
     network: &Network,
     calibration: Calibration,
@@ -87,7 +91,7 @@ pub fn layouts(
         Pattern::Stream { at_once, .. } => u64::from(at_once.max(1)),
         Pattern::Random { .. } => 1,
     };
-    let capacities = capacities(sampled.footprint(), most);
+    let capacities = capacities(used(sampled.footprint(), holds), most);
     let mut of_shapes = Vec::new();
     for lengths in lengths.chunk_by(|one, other| told(sampled, *one) == told(sampled, *other)) {
         let all = simulated(&sampled.lines(told(sampled, lengths[0])), &structures, &capacities);
@@ -150,6 +154,12 @@ fn counts_of(counts: Counts, told: u64, line: u64) -> Counts {
     }
 }
 
+/// How much of what a section holds is used, if a sample tells that it is about so much: nearly all is all, so that a section
+/// that has room for what is used has room for all that it holds, and can be plain memory.
+fn used(sampled: u64, holds: u64) -> u64 {
+    if sampled >= holds / NEARLY_ALL.1 * NEARLY_ALL.0 { holds } else { sampled }
+}
+
 /// Capacities that are looked at.
 pub fn capacities(footprint: u64, most: u64) -> Vec<u64> {
     let whole = |bytes: u64| bytes.next_multiple_of(STEP);
@@ -194,6 +204,15 @@ mod tests {
     }
 
     #[test]
+    fn what_has_room_for_nearly_all_has_room_for_all() {
+        let top = |sampled, holds| capacities(used(sampled, holds), u64::MAX).pop();
+        // The sample tells of a little less, or more, than there is.
+        assert_eq!(top(47_972_352, 48_000_000), Some(48_037_888));
+        assert_eq!(top(49_000_000, 48_000_000), Some(48_037_888));
+        assert_eq!(top(24_000_000, 48_000_000), Some(24_051_712));
+    }
+
+    #[test]
     fn records_here_and_there_get_lines_of_their_length() {
         let mut sampled = Sampled::new(4096, 1);
         let mut state = 1_u64;
@@ -206,7 +225,8 @@ mod tests {
         }
         sampled.number();
         let pattern = Pattern::Random { granularity: 16, at_once: 2 };
-        let all = layouts(&sampled, pattern, &NETWORK, Calibration::default(), 512 << 10, None);
+        let all =
+            layouts(&sampled, 1 << 20, pattern, &NETWORK, Calibration::default(), 512 << 10, None);
         assert_eq!(all.last().map(|it| it.capacity), Some(512 << 10));
         assert!(all[0].line == 128, "{all:?}");
         assert!(all.is_sorted_by(|one, other| one.seconds >= other.seconds), "{all:?}");

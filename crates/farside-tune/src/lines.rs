@@ -69,8 +69,7 @@ impl Run {
     }
 }
 
-/// Sets, or lines that may be anywhere, are rounded down to as many as can be thinned if these are less than one of so
-/// many fewer.
+/// Of sets, or slots of a single one, no more than one of so many is left out so that the others can be thinned evenly.
 const ROUNDED: u64 = 32;
 
 /// A slot with a line: its number, and in the lowest bit whether it was written. The last used comes first in its set.

@@ -291,7 +291,9 @@ impl Known<'_> {
         };
         let section = self.shapes.and_then(|shapes| shapes.section(&proposal.name));
         let only = section.map(|it| (it.line, it.ways));
-        layouts(sampled, proposal.pattern, self.network, calibration, self.room.most(), only)
+        let most = self.room.most();
+        let (holds, pattern) = (proposal.bytes, proposal.pattern);
+        layouts(sampled, holds, pattern, self.network, calibration, most, only)
     }
 
     /// Paged memory as one more section: what waits in it falls with its size, as far as is known in a straight line.

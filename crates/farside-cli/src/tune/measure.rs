@@ -16,6 +16,9 @@ use crate::Failure;
 /// before they have room for everything.
 const MEASURING: (f64, f64) = (3.0, 5.0);
 
+/// So many seconds for runs that do not tell anything are long. What is over sooner costs little to be run again.
+pub(super) const LONG: f64 = 30.0;
+
 /// What takes so many times as long as something else is not run again to know that it is slower, nor run to its end; and so
 /// many seconds may be the start of the program.
 const FAR: f64 = 2.0;
@@ -110,9 +113,10 @@ impl Search<'_> {
                 Failure::own(format!("what ran before does not any more: {broken}"))
             };
             others.push(self.one(best).map_err(failed)?);
-            let is_open = compare(&others, &step.times) == Verdict::Open
-                && promises(&others, &step.times, self.wanted(round));
-            if round >= self.effort.repetitions && !is_open {
+            let is_open = compare(&others, &step.times) == Verdict::Open;
+            let is_worth_it = spent(&[&others, &step.times]) < LONG
+                || promises(&others, &step.times, self.wanted(round));
+            if round >= self.effort.repetitions && !(is_open && is_worth_it) {
                 break;
             }
         }
@@ -170,8 +174,15 @@ impl Search<'_> {
     }
 }
 
-/// Whether a step whose runs took this long looks as if it gained more than a share of the time beside others.
+/// Seconds of all of these runs.
+fn spent(runs: &[&[f64]]) -> f64 {
+    runs.iter().copied().flatten().sum()
+}
+
+/// Whether a step whose runs took this long looks as if it gained more than a share of the time beside others. The first
+/// run of a build tells the next ones what can be plain memory, and is slower.
 fn promises(others: &[f64], step: &[f64], wanted: f64) -> bool {
+    let step = if step.len() > 2 { &step[1..] } else { step };
     median(step) < (1.0 - wanted) * median(others)
 }
 
@@ -192,14 +203,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_looks_no_faster_needs_no_more_runs() {
+        assert!(!promises(&[2.0, 3.0, 2.5], &[2.0, 2.6, 2.5, 2.5], 0.0));
+        // The first run says little.
+        assert!(promises(&[2.0, 3.0, 2.5], &[9.0, 2.4, 2.4, 2.9], 0.0));
+        assert!(!promises(&[2.0, 3.0, 2.5], &[9.0, 2.46, 2.4, 2.9], 0.02));
+        assert_eq!(spent(&[&[1.0, 2.0], &[4.0]]), 7.0);
+    }
+
+    #[test]
     fn what_is_far_above_needs_no_more_runs() {
         assert!(are_far_above(&[4.1, 5.0], &[1.0, 2.0]));
         assert!(!are_far_above(&[3.9, 5.0], &[1.0, 2.0]));
         assert!(!are_far_above(&[], &[1.0]));
         assert!(!are_far_above(&[1.0], &[]));
-        assert!(!promises(&[2.0, 3.0, 2.5], &[2.5, 2.6, 2.5], 0.0));
-        assert!(promises(&[2.0, 3.0, 2.5], &[2.4, 2.4, 2.9], 0.0));
-        assert!(!promises(&[2.0, 3.0, 2.5], &[2.46, 2.4, 2.9], 0.02));
         assert!(are_far_above(&[patience_beside(&[1.0, 2.0]).as_secs_f64()], &[1.0, 2.0]));
     }
 }

@@ -14,6 +14,7 @@ use super::build::{Builder, Built, Variant};
 use super::changes::step_of;
 use super::decide::{self, Decision, Known, Room, sites_of};
 use super::journal::{Outcome, Stays, Step, Tuning, median};
+use super::measure::LONG;
 use super::report;
 use super::stop;
 use super::trial::{Broken, Printed, Trials, counter, misses_a_second};
@@ -66,10 +67,6 @@ pub struct Search<'a> {
 
 /// A run may take so many times as long as in paged memory, and so many seconds more.
 const PATIENCE: (f64, f64) = (10.0, 10.0);
-
-/// No more runs of paged memory before anything is tried when these have taken so many seconds: it is run again at the end,
-/// and beside each step that is not far faster.
-const LONG: f64 = 30.0;
 
 /// What is no smaller than this part of all is told if it cannot go to sections.
 const LARGE: u64 = 50;
@@ -196,6 +193,7 @@ impl Search<'_> {
             times.push(ran.seconds);
             counted.push(counter(&ran.report, "waiting_ns") / 1e9);
             waited = counter(&ran.report, "demand_faults") + counter(&ran.report, "late_hits");
+            // It is run again at the end, and beside each step that is not far faster.
             if times.iter().sum::<f64>() > LONG {
                 break;
             }
