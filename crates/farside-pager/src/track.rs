@@ -359,10 +359,7 @@ impl Pager {
         tracked.looked_at = now;
         match tracked.budget.look(spent, elapsed) {
             Verdict::Fewer => drop(tracked.tracker.fewer()),
-            Verdict::More if tracked.tracker.more() => {
-                self.learn_pages(tracked);
-                tracking.spend(self.counters, self.space.now_ns() - now);
-            }
+            Verdict::More if tracked.tracker.more() => self.learn_pages(tracked),
             Verdict::More | Verdict::Same => {}
         }
         let evicted = self.counters.evicted_pages.load(Relaxed);
@@ -374,6 +371,8 @@ impl Pager {
         if now - tracked.shown_at > SHOW_NS {
             self.show_curve(tracked, now);
         }
+        // The program waits for all of this.
+        tracking.spend(self.counters, self.space.now_ns() - now);
     }
 
     /// Shows the curve to whoever reads the counters; older uses count for less from now on.
