@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::candidates::Site;
+use crate::trace::BLOCK;
 
 /// The version of what is understood here.
 const VERSION: u32 = 1;
@@ -124,7 +125,8 @@ impl Profile {
             return Err(format!("its version is {version}, and this farside knows {VERSION}"));
         }
         let bad = |it: &&SectionProfile| {
-            !it.line.is_power_of_two() || !it.unit.is_power_of_two() || it.rate == 0
+            let are_lengths = it.line.is_power_of_two() && it.unit.is_power_of_two();
+            !are_lengths || it.line < BLOCK || it.rate == 0
         };
         if let Some(section) = profile.sections.iter().find(bad) {
             return Err(format!("the section '{}' makes no sense", section.name));
@@ -167,9 +169,13 @@ mod tests {
         };
         let text = serde_json::to_string(&good).unwrap();
         assert_eq!(Profile::read(text.as_bytes()), Ok(good));
-        for (from, to) in
-            [("\"version\":1", "\"version\":9"), ("4096", "4095"), ("16", "0"), ("}", "")]
-        {
+        for (from, to) in [
+            ("\"version\":1", "\"version\":9"),
+            ("4096", "4095"),
+            ("\"line\":64", "\"line\":32"),
+            ("16", "0"),
+            ("}", ""),
+        ] {
             assert!(Profile::read(text.replace(from, to).as_bytes()).is_err(), "{to}");
         }
     }
