@@ -2,7 +2,7 @@
 //!
 //! Records are 64 bits, little-endian. Bits 63 to 56: the section's number, from 1 on; 0 in a record of the time, whose
 //! other bits are nanoseconds since the start. Bit 55: it writes. Bits 54 to 48: the binary logarithm of how many
-//! blocks of 64 bytes it comes to. Bits 47 to 0: the first of them.
+//! blocks of 64 bytes it comes to. Bits 47 to 0: the first of them, below 2^42.
 
 use std::io::{self, Read};
 
