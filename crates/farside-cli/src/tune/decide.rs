@@ -194,6 +194,8 @@ pub struct Known<'a> {
     pub paged_seconds: f64,
     /// Whether there was room for everything in that run, so that it does not tell what is waited for.
     pub has_room: bool,
+    /// Bytes that it used besides its sections, if that can be told.
+    pub paged: Option<u64>,
 }
 
 impl Known<'_> {
@@ -247,8 +249,7 @@ impl Known<'_> {
             group: group_of(&proposal.name),
         };
         let mut parts: Vec<Part> = looked_at.iter().map(part).collect();
-        let inside: u64 = looked_at.iter().map(|(it, _)| it.bytes).sum();
-        let outside = self.room.footprint.saturating_sub(inside);
+        let outside = self.outside(looked_at.iter().map(|(it, _)| *it));
         parts.push(self.paged(outside));
         let sizes = solve(&parts, self.room.local)
             .map_err(|no_room| Failure::usage(format!("--local: {no_room}")))?;
@@ -269,6 +270,15 @@ impl Known<'_> {
         }
         decision.configuration.mend();
         Ok(decision)
+    }
+
+    /// Bytes that are paged where these proposals have sections. All that was used together in paged memory has pages with it
+    /// that were made beside those touched.
+    fn outside<'a>(&self, inside: impl Iterator<Item = &'a Proposal>) -> u64 {
+        let inside: u64 = inside.map(|it| it.bytes).sum();
+        let all: u64 = self.proposals.iter().map(|it| it.bytes).sum();
+        let rest = self.room.footprint.saturating_sub(inside);
+        self.paged.map_or(rest, |paged| rest.min(paged + all.saturating_sub(inside)))
     }
 
     /// A section with what does not follow from a profile as it was, in as many bytes.
@@ -372,7 +382,11 @@ mod tests {
     }
 
     /// What is decided with room for little more than one of them; sections that share memory, and alone.
-    fn decide(at_once: bool, shapes: Option<&Configuration>) -> (Vec<Vec<String>>, [Decision; 2]) {
+    fn decide(
+        at_once: bool,
+        shapes: Option<&Configuration>,
+        paged: Option<u64>,
+    ) -> (Vec<Vec<String>>, [Decision; 2]) {
         let (proposals, profile, accesses, uses) = profile(at_once);
         let site = r#"{"file":"a.c","function":"main","line":1,"column":1,"class":0}"#;
         let candidates = Candidates {
@@ -391,6 +405,7 @@ mod tests {
             latest: &Configuration::default(),
             paged_seconds: 0.0,
             has_room: false,
+            paged,
         };
         let groups = known.groups();
         let decide = |groups: &[Vec<String>]| known.decide(groups).expect("there is room");
@@ -400,7 +415,7 @@ mod tests {
 
     #[test]
     fn sections_of_different_phases_each_have_what_there_is() {
-        let (groups, [shared, alone]) = decide(false, None);
+        let (groups, [shared, alone]) = decide(false, None, None);
         assert_eq!(groups, [["nodes", "rows"]]);
         let most = 9 * MIB / 4;
         assert!(shared.configuration.bytes() <= most && alone.configuration.bytes() <= most);
@@ -416,18 +431,27 @@ mod tests {
     }
 
     #[test]
+    fn what_was_seen_to_be_paged_is_all_that_is() {
+        let (_, [_, alone]) = decide(false, None, Some(MIB / 8));
+        assert_eq!(alone.configuration.paged, MIB / 8);
+        // No more than all that there is.
+        let (_, [_, alone]) = decide(false, None, Some(9 * MIB));
+        assert_eq!(alone.configuration.paged, MIB);
+    }
+
+    #[test]
     fn sections_that_are_used_at_once_do_not_share_memory() {
-        let (groups, [shared, alone]) = decide(true, None);
+        let (groups, [shared, alone]) = decide(true, None, None);
         assert_eq!(groups, [[""; 0]; 0]);
         assert_eq!(shared.configuration, alone.configuration);
     }
 
     #[test]
     fn what_is_not_to_change_is_gone_on_with() {
-        let (_, [shared, alone]) = decide(false, None);
-        let (groups, [again, _]) = decide(true, Some(&shared.configuration));
+        let (_, [shared, alone]) = decide(false, None, None);
+        let (groups, [again, _]) = decide(true, Some(&shared.configuration), None);
         assert_eq!(groups, [["nodes", "rows"]]);
         assert!(again.configuration.shares());
-        assert!(decide(false, Some(&alone.configuration)).0.is_empty());
+        assert!(decide(false, Some(&alone.configuration), None).0.is_empty());
     }
 }

@@ -9,7 +9,7 @@ use super::build::{Built, Variant};
 use super::decide;
 use super::journal::{Outcome, Step, Tuning, median};
 use super::search::Search;
-use super::trial::{Broken, Ran};
+use super::trial::{Broken, Ran, paged_bytes};
 use crate::Failure;
 
 /// How many times as long as in paged memory a run with sections that measure themselves may take, and how many seconds more,
@@ -24,15 +24,26 @@ pub(super) const LONG: f64 = 30.0;
 const FAR: f64 = 2.0;
 const STARTED: f64 = 0.5;
 
+/// What a run with sections that measure themselves told.
+pub(super) struct Measured {
+    /// What they measured.
+    pub profile: Profile,
+    /// The file with their accesses.
+    pub trace: PathBuf,
+    /// Whether there was room for all they hold.
+    pub has_room: bool,
+    /// Bytes that the program used besides its sections, at most, if that can be told.
+    pub paged: Option<u64>,
+}
+
 impl Search<'_> {
-    /// A run with sections that measure themselves: what they measured, the file with their accesses, and whether there
-    /// was room for all they hold. That is if they are far too small, or otherwise unlike what the program needs, which
-    /// is not known before.
+    /// A run with sections that measure themselves; with room for all they hold, if they are far too small, or otherwise
+    /// unlike what the program needs, which is not known before.
     pub(super) fn measured_run(
         &mut self,
         sections: &Configuration,
         proposals: &[Proposal],
-    ) -> Result<(Profile, PathBuf, bool), Broken> {
+    ) -> Result<Measured, Broken> {
         let usual = self.trials.patience;
         let slowest = self.trials.paged.as_secs_f64();
         let enough = Duration::from_secs_f64(MEASURING.0 * slowest + MEASURING.1);
@@ -41,13 +52,13 @@ impl Search<'_> {
         self.trials.patience = usual;
         match ran {
             Err(Broken::Hangs) => {}
-            ran => return ran.map(|(profile, trace)| (profile, trace, false)),
+            ran => return ran,
         }
         let room = self.room.for_all();
         let sections = decide::first(self.candidates, proposals, &self.network, room);
         let what = "measures sections with room for everything";
-        let (profile, trace) = self.measured_with(&sections, room.local, what)?;
-        Ok((profile, trace, true))
+        let measured = self.measured_with(&sections, room.local, what)?;
+        Ok(Measured { has_room: true, ..measured })
     }
 
     fn measured_with(
@@ -55,7 +66,7 @@ impl Search<'_> {
         sections: &Configuration,
         local: u64,
         what: &str,
-    ) -> Result<(Profile, PathBuf), Broken> {
+    ) -> Result<Measured, Broken> {
         let count = sections.sections.len();
         self.progress.say(format!("builds with {count} sections that measure themselves"));
         let built = self.builder.build(Variant { sections, profiled: true });
@@ -63,7 +74,8 @@ impl Search<'_> {
         self.progress.say(what);
         let (ran, profile, trace) = self.trials.profile(&built, local)?;
         self.trials.insist(&ran, self.printed)?;
-        Ok((profile, trace))
+        let paged = paged_bytes(&ran.report);
+        Ok(Measured { profile, trace, has_room: false, paged })
     }
 
     /// Builds a step and runs it in turn with the best so far, until it is known which is faster, or it cannot be

@@ -14,6 +14,7 @@ mod stop;
 mod trial;
 mod variations;
 mod waits;
+mod warmup;
 
 use std::ffi::OsString;
 use std::fs;
@@ -32,7 +33,7 @@ use build::{Builder, Built, Variant};
 use decide::Room;
 use journal::Journal;
 use search::{Effort, Search};
-use trial::{Broken, Trials, counter};
+use trial::{Broken, Ran, Trials, counter};
 
 pub(crate) const HELP: &str = "\
 The build command is run by a shell, with CC and CXX set to farside-cc and farside-c++. It has to build everything anew, as
@@ -203,6 +204,7 @@ pub fn tune(arguments: &TuneArguments) -> Result<ExitCode, Failure> {
         directory: state.clone(),
         patience: None,
         paged: std::time::Duration::ZERO,
+        footprint: 0,
         any_output: arguments.any_output,
     };
     let journal = match arguments.resume {
@@ -302,6 +304,8 @@ impl Tuner<'_> {
         let everything = 1 << 40;
         self.progress.say("runs it with room for everything");
         let first = self.trials.run(paged, everything).map_err(failed)?;
+        let footprint_of = |ran: &Ran| counter(&ran.report, "footprint_peak_bytes") as u64;
+        self.trials.footprint = footprint_of(&first);
         let second = self.trials.run(paged, everything).map_err(failed)?;
         if self.trials.insist(&second, &first.printed).is_err() {
             return Err(Failure::usage(
@@ -309,7 +313,7 @@ impl Tuner<'_> {
                  --any-output does not insist on it",
             ));
         }
-        let footprint = counter(&second.report, "footprint_peak_bytes") as u64;
+        let footprint = footprint_of(&second);
         if footprint == 0 {
             return Err(Failure::usage("the program uses no far memory"));
         }

@@ -14,7 +14,7 @@ use super::build::{Builder, Built, Variant};
 use super::changes::step_of;
 use super::decide::{self, Decision, Known, Room, sites_of};
 use super::journal::{Outcome, Stays, Step, Tuning, median};
-use super::measure::LONG;
+use super::measure::{LONG, Measured};
 use super::report;
 use super::stop;
 use super::trial::{Broken, Printed, Trials, counter, misses_a_second};
@@ -320,7 +320,8 @@ impl Search<'_> {
         suffered: &Suffered,
     ) -> Result<(Decision, Option<Decision>), Broken> {
         let fails = |failure: Failure| Broken::Fails(failure.message);
-        let (profile, trace, has_room) = self.measured_run(measured, proposals)?;
+        let Measured { profile, trace, has_room, paged } =
+            self.measured_run(measured, proposals)?;
         self.progress.say("decides on lines, structures and sizes");
         let (accesses, uses) = decide::accesses(&profile, &trace).map_err(fails)?;
         let _ = std::fs::remove_file(&trace);
@@ -338,6 +339,7 @@ impl Search<'_> {
             latest: tuning.base(),
             paged_seconds: suffered.waits.elsewhere(&sites_of(proposals)),
             has_room,
+            paged,
         };
         let groups = known.groups();
         let sharing = match groups.is_empty() {

@@ -16,7 +16,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::build::Built;
-use super::stop;
+use super::{stop, warmup};
 
 /// How the program is run.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub struct Trials {
     pub patience: Option<Duration>,
     /// How long it took in paged memory at most.
     pub paged: Duration,
+    /// Bytes that it uses; 0 until that is known.
+    pub footprint: u64,
     /// Whether it may print something else each time.
     pub any_output: bool,
 }
@@ -136,6 +138,7 @@ impl Trials {
         let report = self.directory.join("run.json");
         let _ = fs::remove_file(&report);
         let own = std::env::current_exe().map_err(|error| failed("where is farside?", error))?;
+        warmup::before_run(self.footprint, &own);
         let mut command = Command::new(own);
         command.args(verb).arg(&report).arg("--local").arg((local & !4095).to_string());
         command.args(&self.far).arg("--").arg(&built.path).args(&self.arguments);
@@ -206,6 +209,17 @@ pub fn counter(report: &Value, name: &str) -> f64 {
     report["counters"][name].as_f64().unwrap_or(0.0)
 }
 
+/// Bytes that a run used besides its sections, at most; none if some of them were plain memory, or that is not told.
+pub fn paged_bytes(report: &Value) -> Option<u64> {
+    let sections = report["sections"].as_array()?;
+    let held = |section: &Value| match section["plain"].as_bool()? {
+        true => None,
+        false => section["peak_bytes"].as_u64(),
+    };
+    let held: u64 = sections.iter().map(held).sum::<Option<u64>>()?;
+    report["counters"]["footprint_peak_bytes"].as_u64()?.checked_sub(held)
+}
+
 /// Misses a second of runs, of each its misses and seconds: those of the one that was held up least. On a machine with
 /// other work all miss less often than the program will on one that has none.
 pub fn misses_a_second(runs: &[(f64, f64)]) -> u64 {
@@ -215,6 +229,18 @@ pub fn misses_a_second(runs: &[(f64, f64)]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_paged_is_what_is_in_no_section() {
+        let report = |sections: Value| serde_json::json!({ "counters": { "footprint_peak_bytes": 100 }, "sections": sections });
+        let section =
+            |plain: bool, bytes: u64| serde_json::json!({ "plain": plain, "peak_bytes": bytes });
+        let paged = |sections: &[Value]| paged_bytes(&report(sections.into()));
+        assert_eq!(paged(&[section(false, 30), section(false, 40)]), Some(30));
+        assert_eq!(paged(&[section(false, 30), section(true, 40)]), None);
+        assert_eq!(paged(&[section(false, 101)]), None);
+        assert_eq!(paged_bytes(&serde_json::json!({})), None);
+    }
 
     #[test]
     fn runs_that_were_held_up_do_not_tell_how_often_sections_miss() {
