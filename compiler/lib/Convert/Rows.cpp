@@ -90,9 +90,9 @@ Value RowsBehind::turnsUntilDone(scf::ForOp from, std::optional<Rows> rows) {
   auto isOne = [&](Operation *op) {
     return llvm::any_of(stream.accesses, [&](const Stream::Access &access) { return access.op == op; });
   };
+  auto section = tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr());
   // Of one slot there is no choice.
-  if (tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr()).getWays() == 1 ||
-      !isOnlyUse(from, stream.section, tables, isOne))
+  if (section.getWays() == 1 || section.getKeep() || !isOnlyUse(from, stream.section, tables, isOne))
     return {};
   if (!rows || !rows->outer || !isOnlyUse(rows->outer, stream.section, tables, isOne))
     return turns;

@@ -13,6 +13,7 @@
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/MapVector.h"
 #include <algorithm>
+#include <optional>
 
 using namespace mlir;
 
@@ -273,6 +274,8 @@ private:
 
   int64_t togetherOf(ArrayRef<Distance> some) {
     const Target &last = *some.back().targets.back();
+    if (std::optional<uint64_t> batch = tables.lookup<rmem::CacheSectionOp>(last.section.getAttr()).getBatch())
+      return std::clamp<int64_t>(*batch, 1, mostTogether);
     int64_t count = 0;
     for (const Distance &distance : some)
       count += distance.targets.size();

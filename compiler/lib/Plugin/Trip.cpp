@@ -206,8 +206,11 @@ bool Trip::markAccesses(mlir::ModuleOp program, const Numbers &numbers, Trouble 
     mlir::FlatSymbolRefAttr with;
     if (!section.with.empty())
       with = builder.getAttr<mlir::FlatSymbolRefAttr>(symbolPrefix.str() + section.with);
+    mlir::IntegerAttr batch;
+    if (section.batch)
+      batch = builder.getI64IntegerAttr(section.batch);
     rmem::CacheSectionOp::create(builder, program.getLoc(), symbol(section), capacityOf(section), section.line,
-                                 section.ways, section.ahead, with, section.own, section.copies,
+                                 section.ways, section.ahead, batch, section.keep, with, section.own, section.copies,
                                  conversion->isWhole && !isShared(number));
   }
   auto mark = [&](mlir::Operation *op, StringRef attribute, std::optional<unsigned> section) {

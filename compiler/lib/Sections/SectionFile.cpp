@@ -26,6 +26,7 @@ constexpr size_t longestName = 40;
 constexpr uint64_t mostCapacity = uint64_t(1) << 46;
 constexpr uint64_t mostAhead = 64;
 constexpr uint64_t usualAhead = 8;
+constexpr uint64_t mostTogether = 16;
 
 /// Reads one file, and notes all that is wrong with it.
 class Reader {
@@ -144,8 +145,8 @@ private:
     });
     if (!plain || section.name.size() > longestName)
       complain(node, "the name of a section has up to 40 letters, digits, '_' and '-'");
-    allow(*table, {"capacity", "capacities", "holds", "line", "structure", "ahead", "with", "fields", "own", "copies",
-                   "sites"});
+    allow(*table, {"capacity", "capacities", "holds", "line", "structure", "ahead", "batch", "keep", "with", "fields", "own",
+                   "copies", "sites"});
     size_t before = file.errors.size();
     auto *capacity = need(*table, "capacity"), *line = need(*table, "line"), *sites = need(*table, "sites");
     if (capacity)
@@ -162,6 +163,10 @@ private:
       section.ahead = number(*ahead, "ahead", 0, mostAhead).value_or(0);
     else if (file.errors.size() == before)
       section.ahead = std::min(usualAhead, section.leastCapacity() / section.line / 4);
+    if (auto *batch = table->get("batch"))
+      section.batch = number(*batch, "batch", 1, mostTogether).value_or(0);
+    if (auto *keep = table->get("keep"))
+      section.keep = truth(*keep, "keep").value_or(false);
     if (auto *holds = table->get("holds"))
       section.holds = bytes(*holds, "holds").value_or(0);
     if (auto *with = table->get("with"))

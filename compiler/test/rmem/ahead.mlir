@@ -4,6 +4,7 @@
 rmem.cache_section @numbers capacity 65536 line 4096 ways 1 ahead 8
 rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
 rmem.cache_section @small capacity 640 line 128 ways 1 ahead 0
+rmem.cache_section @batches capacity 65536 line 128 ways 2 ahead 8 batch 4
 rmem.cache_section @few capacity 4096 line 128 ways 1 ahead 8
 
 llvm.func @work(i64)
@@ -55,6 +56,27 @@ llvm.func @lead(%array: !llvm.ptr, %count: i64) -> i64 {
   %node = rmem.load @numbers, %at align 8 : !llvm.ptr
   %field = llvm.getelementptr %node[16] : (!llvm.ptr) -> !llvm.ptr, i8
   %value = rmem.load @nodes, %field align 8 : i64
+  %more_sum = llvm.add %sum, %value : i64
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next, %more_sum : i64, i64), ^end
+^end:
+  llvm.return %more_sum : i64
+}
+
+// Together with as many as the section says.
+// CHECK-LABEL: llvm.func @lead_by_four
+// CHECK: rmem.fetch_if_not_in_cache @batches, %{{.*}} together 4
+// CHECK: rmem.fetch_if_not_in_cache @batches, %{{.*}} together 4
+llvm.func @lead_by_four(%array: !llvm.ptr, %count: i64) -> i64 {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero, %zero : i64, i64)
+^loop(%i: i64, %sum: i64):
+  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %node = rmem.load @numbers, %at align 8 : !llvm.ptr
+  %field = llvm.getelementptr %node[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %value = rmem.load @batches, %field align 8 : i64
   %more_sum = llvm.add %sum, %value : i64
   %next = llvm.add %i, %one : i64
   %more = llvm.icmp "ne" %next, %count : i64

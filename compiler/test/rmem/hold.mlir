@@ -4,6 +4,7 @@
 rmem.cache_section @numbers capacity 65536 line 4096 ways 1 ahead 8
 rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
 rmem.cache_section @small capacity 640 line 128 ways 1 ahead 0
+rmem.cache_section @keeping capacity 65536 line 128 ways 2 ahead 8 keep
 
 // CHECK-LABEL: llvm.func @sum
 // CHECK: scf.while
@@ -190,6 +191,22 @@ llvm.func @done(%array: !llvm.ptr, %value: i64) {
       %at = llvm.getelementptr inbounds|nuw %array[%index] : (!llvm.ptr, i64) -> !llvm.ptr, i64
       rmem.store @nodes, %value, %at align 8 : i64
     }
+  }
+  llvm.return
+}
+
+// Unless the section keeps it as long as anything else.
+// CHECK-LABEL: llvm.func @keeps
+// CHECK: rmem.hold @keeping
+// CHECK-NOT: rmem.done
+// CHECK: llvm.return
+llvm.func @keeps(%array: !llvm.ptr, %value: i64) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %length = arith.constant 1536 : i64
+  scf.for unsigned %i = %zero to %length step %one : i64 {
+    %at = llvm.getelementptr inbounds|nuw %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    rmem.store @keeping, %value, %at align 8 : i64
   }
   llvm.return
 }

@@ -3,6 +3,8 @@
 
 // CHECK: rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
 rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
+// CHECK: rmem.cache_section @queue capacity 65536 line 128 ways 2 ahead 8 batch 4 keep with @nodes
+rmem.cache_section @queue capacity 65536 line 128 ways 2 ahead 8 batch 4 keep with @nodes
 // CHECK: rmem.cache_section @mine capacity 65536 line 128 ways 2 ahead 8 own alone
 rmem.cache_section @mine capacity 65536 line 128 ways 2 ahead 8 own alone
 

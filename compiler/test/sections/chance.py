@@ -19,6 +19,7 @@ capacities = [{ local = "1G", capacity = "600M" }, { local = 4096, capacity = 65
 line = 128
 structure = 2
 ahead = 4
+batch = 3
 sites = [{ file = "graph.c", function = "make", line = 12, column = 3 }, { function = "other" }]
 
 [section.edges]
@@ -26,6 +27,7 @@ capacity = 65536
 line = "4K"
 structure = "direct"
 fields = true
+keep = true
 sites = [{ file = "graph.c", line = 13 }]
 """
 
@@ -33,7 +35,7 @@ VALUES = ["0", "-1", "1", "64", "127", "4096", "2097153", "9223372036854775807",
           '""', '"64"', '"64M"', '"99999999999T"', '"M"', '"\\u0000"', "'x'", "true", "[]", "{}", "[[]]", "[{}]", "1979-05-27",
           '"direct"', '"full"', '"' + "x" * 300 + '"', "0x7fffffffffffffff"]
 WORDS = ["threads", "offload", "tuned", "section", "nodes", "capacity", "capacities", "local", "line", "structure", "ahead",
-         "fields", "own", "copies", "sites", "file", "function", "column", "misses", "x"]
+         "batch", "keep", "fields", "own", "copies", "sites", "file", "function", "column", "misses", "x"]
 
 
 def change(text, draw):

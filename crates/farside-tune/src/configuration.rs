@@ -47,6 +47,12 @@ pub struct Section {
     /// Lines that are sent for ahead; none: what the compiler usually takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead: Option<u32>,
+    /// Lines found by indices and pointers that are sent for in one go; none: what the compiler takes for each loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u32>,
+    /// Whether what loops have gone through stays as long as anything else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep: bool,
     /// The section whose local memory it shares, since they are not used at the same time; that one shares nobody's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,
@@ -185,6 +191,12 @@ impl Configuration {
             if let Some(ahead) = section.ahead {
                 let _ = writeln!(text, "ahead = {ahead}");
             }
+            if let Some(batch) = section.batch {
+                let _ = writeln!(text, "batch = {batch}");
+            }
+            if section.keep {
+                text.push_str("keep = true\n");
+            }
             if let Some(with) = &section.with {
                 let _ = writeln!(text, "with = {}", quoted(with));
             }
@@ -214,7 +226,8 @@ impl Section {
 
     /// Whether it is as another one, but for bytes.
     fn differs_in_capacity_only(&self, other: &Self) -> bool {
-        let shape = |it: &Self| (it.line, it.ways, it.ahead, it.fields, it.apart());
+        let shape =
+            |it: &Self| (it.line, it.ways, it.ahead, it.batch, it.keep, it.fields, it.apart());
         shape(self) == shape(other) && self.sites == other.sites && self.with == other.with
     }
 }
@@ -265,6 +278,8 @@ mod tests {
             capacities: Vec::new(),
             holds: 70_000,
             ahead: Some(0),
+            batch: Some(16),
+            keep: true,
             with: Some("edges".to_owned()),
             fields: true,
             each: Some(Each { apart: Apart::Own, caches: 3 }),
@@ -283,6 +298,8 @@ mod tests {
         assert_eq!(section["holds"].as_integer(), Some(70_000));
         assert_eq!(section["structure"].as_str(), Some("full"));
         assert_eq!(section["ahead"].as_integer(), Some(0));
+        assert_eq!(section["batch"].as_integer(), Some(16));
+        assert_eq!(section["keep"].as_bool(), Some(true));
         assert_eq!(section["with"].as_str(), Some("edges"));
         assert_eq!(section["fields"].as_bool(), Some(true));
         assert_eq!(section["own"].as_bool(), Some(true));
@@ -303,6 +320,8 @@ mod tests {
             capacities: Vec::new(),
             holds: 0,
             ahead: None,
+            batch: None,
+            keep: false,
             with: with.map(str::to_owned),
             fields: false,
             each: None,
@@ -343,6 +362,8 @@ mod tests {
                 capacities: Vec::new(),
                 holds: 0,
                 ahead: None,
+                batch: None,
+                keep: false,
                 with: None,
                 fields: false,
                 each: None,

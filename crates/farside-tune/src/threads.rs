@@ -144,6 +144,8 @@ mod tests {
             capacities: Vec::new(),
             holds: 0,
             ahead: None,
+            batch: None,
+            keep: false,
             with: Some("r".to_owned()),
             fields: true,
             each: None,

@@ -34,6 +34,10 @@ struct SectionSpec {
   unsigned ways = 1;
   /// Lines that loops send for before they come to them.
   uint64_t ahead = 0;
+  /// So many of what is found by indices and pointers are sent for in one go; 0: as many as seems best for a loop.
+  uint64_t batch = 0;
+  /// Whether what loops have gone through stays as long as anything else.
+  bool keep = false;
   /// Whether only fields that are used come and go, in loops that use no others.
   bool fields = false;
   /// Whether each thread has a section of its own, of this capacity, to which only goes what no other thread comes to.

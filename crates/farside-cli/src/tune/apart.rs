@@ -6,7 +6,7 @@ use farside_tune::{Apart, Configuration, Each, Section, Users};
 use super::decide::Room;
 use super::journal::{Outcome, Step, Tuning, median};
 use super::variations::step;
-use crate::explain::notes::Unit;
+use crate::explain::notes::{Access, Unit};
 use crate::options::Size;
 
 /// Variations of the [configuration to go on from](Tuning::base) that were not tried yet, in which each thread has
@@ -67,6 +67,8 @@ impl Tuning {
         let fields = notes.iter().flat_map(|unit| &unit.fields);
         let divisible = fields.filter(|it| !it.loops.is_empty()).map(|it| it.section.clone());
         self.divisible.extend(divisible);
+        self.gathered.extend(sections_where(notes, |access| access.ahead && !access.held));
+        self.leaving.extend(sections_where(notes, |access| access.done));
         for site in notes.iter().flat_map(|unit| &unit.sites) {
             if sections.section(&site.section).is_some_and(|it| it.each.is_some()) {
                 continue;
@@ -99,6 +101,15 @@ impl Tuning {
     }
 }
 
+/// Names of the sections to which there are accesses of a kind.
+fn sections_where(notes: &[Unit], is: fn(&Access) -> bool) -> impl Iterator<Item = String> {
+    let of = move |unit: &Unit| {
+        let sites = unit.accesses.iter().filter(|access| is(access)).flat_map(|it| &it.sites);
+        sites.map(|site| unit.sites[*site].section.clone()).collect::<Vec<_>>()
+    };
+    notes.iter().flat_map(of)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +126,8 @@ mod tests {
             capacities: Vec::new(),
             holds: 2 * MIB,
             ahead: None,
+            batch: None,
+            keep: false,
             with: None,
             fields: false,
             each: None,

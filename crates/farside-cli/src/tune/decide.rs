@@ -132,6 +132,8 @@ fn section(
         capacities: Vec::new(),
         holds: proposal.bytes,
         ahead: None,
+        batch: None,
+        keep: false,
         with: None,
         fields: false,
         each: None,
@@ -285,7 +287,10 @@ impl Known<'_> {
     fn as_before(&self, made: Section) -> Section {
         let before = self.shapes.unwrap_or(self.latest).section(&made.name);
         let Some(before) = before.filter(|it| it.sites == made.sites) else { return made };
-        let made = Section { fields: before.fields, ..made };
+        let Section { fields, batch, keep, .. } = *before;
+        // How far ahead depends on lines, which may be others now.
+        let ahead = self.shapes.and(before.ahead);
+        let made = Section { fields, batch, keep, ahead, ..made };
         let divided = before.each.and_then(|each| made.divided(each, made.capacity));
         divided.unwrap_or(made)
     }
@@ -448,10 +453,14 @@ mod tests {
 
     #[test]
     fn what_is_not_to_change_is_gone_on_with() {
-        let (_, [shared, alone]) = decide(false, None, None);
+        let (_, [mut shared, alone]) = decide(false, None, None);
+        let first = &mut shared.configuration.sections[0];
+        (first.ahead, first.batch, first.keep) = (Some(16), Some(1), true);
         let (groups, [again, _]) = decide(true, Some(&shared.configuration), None);
         assert_eq!(groups, [["nodes", "rows"]]);
         assert!(again.configuration.shares());
+        let first = &again.configuration.sections[0];
+        assert_eq!((first.ahead, first.batch, first.keep), (Some(16), Some(1), true));
         assert!(decide(false, Some(&alone.configuration), None).0.is_empty());
     }
 }

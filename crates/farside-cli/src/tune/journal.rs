@@ -46,6 +46,12 @@ pub struct Tuning {
     /// Sections of whose records loops use only some fields, as builds of what was tried have told.
     #[serde(default)]
     pub divisible: BTreeSet<String>,
+    /// Sections of which loops send for what they find by indices and pointers, as such builds have told.
+    #[serde(default)]
+    pub gathered: BTreeSet<String>,
+    /// Sections of which loops let lines leave first that they are through with, as such builds have told.
+    #[serde(default)]
+    pub leaving: BTreeSet<String>,
     /// Sections that several threads may use, as such builds have told.
     #[serde(default)]
     pub shared: BTreeSet<String>,

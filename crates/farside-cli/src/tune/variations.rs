@@ -17,6 +17,9 @@ const LINES: [u64; 2] = [64, 64 << 10];
 const USUALLY_AHEAD: u32 = 8;
 const MOST_AHEAD: u32 = 64;
 
+/// How many lines that are found by indices and pointers go together: as few and as many as can be.
+const BATCHES: [u32; 2] = [1, 16];
+
 /// Part of its time that a function waits from which on it may be better off elsewhere.
 const LEAST_SHARE: f64 = 0.05;
 
@@ -29,21 +32,16 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
     let best = tuning.base();
     let mut sections: Vec<&Section> = best.sections.iter().collect();
     sections.sort_by_key(|it| std::cmp::Reverse(it.capacity));
-    let changed = |of: &Section, what: &str, to: String, change: &dyn Fn(&mut Section)| {
-        let mut configuration = best.clone();
-        configuration.sections.iter_mut().filter(|it| it.name == of.name).for_each(change);
-        step(what, configuration, format!("'{}': {to}", of.name))
-    };
     let is_whole = |it: &&&Section| !it.fields && it.apart() != Some(Apart::Copies);
     let whole = sections.iter().filter(is_whole).filter(|it| tuning.divisible.contains(&it.name));
     let fields = whole.map(|section| {
         let words = "fields that are used come and go, gathered there, instead of whole lines";
-        changed(section, "fields of records", words.to_owned(), &|it| it.fields = true)
+        changed(best, section, "fields of records", words.to_owned(), &|it| it.fields = true)
     });
     let simpler = sections.iter().filter_map(|section| {
         let ways = simpler(section)?;
         let words = format!("{} instead of {}", structure(ways), structure(section.ways));
-        Some(changed(section, "a simpler structure", words, &|it| it.ways = ways))
+        Some(changed(best, section, "a simpler structure", words, &|it| it.ways = ways))
     });
     let lines = sections.iter().flat_map(|section| {
         // Of lines that are long already, longer ones were not in the sample.
@@ -55,20 +53,16 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
         };
         lengths.into_iter().filter(fit).map(|line| {
             let words = format!("lines of {} instead of {}", Size(line), Size(section.line));
-            changed(section, "other lines", words, &|it| it.line = line)
+            changed(best, section, "other lines", words, &|it| it.line = line)
         })
     });
-    let ahead = sections.iter().flat_map(|section| {
-        let farther = section.ahead.unwrap_or(USUALLY_AHEAD) * 2;
-        let has_room = |ahead: &u32| {
-            *ahead <= MOST_AHEAD && u64::from(*ahead) * section.line * 2 <= section.capacity
-        };
-        let distances = [Some(farther).filter(has_room), Some(0)].into_iter().flatten();
-        let others = distances.filter(|it| section.ahead != Some(*it));
-        others.map(|ahead| {
-            let words = format!("{ahead} lines are sent for ahead");
-            changed(section, "another distance", words, &|it| it.ahead = Some(ahead))
-        })
+    let ahead = sections.iter().flat_map(|section| distances(best, section));
+    let together = sections.iter().filter(|it| tuning.gathered.contains(&it.name));
+    let together = together.flat_map(|section| batches(best, section));
+    let leaving = sections.iter().filter(|it| tuning.leaving.contains(&it.name));
+    let kept = leaving.filter(|it| !it.keep && it.ways != 1).map(|section| {
+        let words = "what loops have gone through stays as long as anything else".to_owned();
+        changed(best, section, "nothing leaves first", words, &|it| it.keep = true)
     });
     let without = sections.iter().map(|section| {
         let configuration = best.without(&section.name);
@@ -82,9 +76,53 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
         .chain(simpler)
         .chain(lines)
         .chain(ahead)
+        .chain(together)
+        .chain(kept)
         .chain(without)
         .filter(|step| !tried(step))
         .collect()
+}
+
+/// The best configuration with one section changed.
+fn changed(
+    best: &Configuration,
+    of: &Section,
+    what: &str,
+    to: String,
+    change: &dyn Fn(&mut Section),
+) -> Step {
+    let mut configuration = best.clone();
+    configuration.sections.iter_mut().filter(|it| it.name == of.name).for_each(change);
+    step(what, configuration, format!("'{}': {to}", of.name))
+}
+
+/// What loops go through is sent for farther ahead, as far as there is room, or not at all.
+fn distances(best: &Configuration, section: &Section) -> Vec<Step> {
+    let farther = section.ahead.unwrap_or(USUALLY_AHEAD) * 2;
+    let has_room = |ahead: &u32| {
+        *ahead <= MOST_AHEAD && u64::from(*ahead) * section.line * 2 <= section.capacity
+    };
+    let distances = [Some(farther).filter(has_room), Some(0)].into_iter().flatten();
+    let others = distances.filter(|it| section.ahead != Some(*it));
+    let with = |ahead| {
+        let words = format!("{ahead} lines are sent for ahead");
+        changed(best, section, "another distance", words, &|it| it.ahead = Some(ahead))
+    };
+    others.map(with).collect()
+}
+
+/// What is found by indices and pointers is sent for at once, or as many together as can be.
+fn batches(best: &Configuration, section: &Section) -> Vec<Step> {
+    let batches = BATCHES.into_iter().filter(|it| section.batch != Some(*it));
+    let batches = batches.filter(|_| section.ahead != Some(0));
+    let with = |batch| {
+        let words = match batch {
+            1 => "each line that is sent for goes by itself".to_owned(),
+            _ => format!("{batch} lines are sent for together"),
+        };
+        changed(best, section, "another batch", words, &|it| it.batch = Some(batch))
+    };
+    batches.map(with).collect()
 }
 
 /// Functions that can run where their data is, and suffer here, all of them: each call chooses its side when the program
@@ -145,6 +183,8 @@ mod tests {
             capacities: Vec::new(),
             holds: 0,
             ahead: None,
+            batch: None,
+            keep: false,
             with: None,
             fields: false,
             each: None,
@@ -212,6 +252,30 @@ mod tests {
         let tuning = Tuning { best, ..Tuning::default() };
         let all = variations(&tuning, &Candidates::default());
         assert!(all.iter().all(|it| it.configuration.sections.iter().all(|it| it.line <= 4096)));
+    }
+
+    #[test]
+    fn what_loops_do_with_lines_is_changed_where_they_do_it() {
+        let section = |name, ways| Section { ways, line: 4096, ..section(name) };
+        let sections = vec![section("a", 2), section("b", 1), section("c", 2)];
+        let best = Configuration { sections, ..Configuration::default() };
+        let (gathered, leaving) = (["b".to_owned()].into(), ["a", "b"].map(str::to_owned).into());
+        let tuning = Tuning { best, gathered, leaving, ..Tuning::default() };
+        let all = variations(&tuning, &Candidates::default());
+        let tried = |what: &str| {
+            let steps = all.iter().filter(|it| it.what == what);
+            let of = |it: &Step| {
+                it.configuration.sections.iter().map(|it| (it.batch, it.keep)).collect::<Vec<_>>()
+            };
+            steps.map(of).collect::<Vec<_>>()
+        };
+        let usual = (None, false);
+        assert_eq!(
+            tried("another batch"),
+            [[usual, (Some(1), false), usual], [usual, (Some(16), false), usual]]
+        );
+        // Where lines can be in one slot only there is no choice.
+        assert_eq!(tried("nothing leaves first"), [[(None, true), usual, usual]]);
     }
 
     #[test]

@@ -35,7 +35,8 @@ def Rmem_CacheSectionOp : Rmem_Op<"cache_section", [Symbol]> {
   let summary = "A section of the program";
   let description = [{
     Its bytes of local memory, the bytes of a line, the lines of a set (1: direct; 0: all), and how many lines loops send
-    for beforehand. It may share its local memory `with` another section, which is not used at the same time. Of one that is
+    for beforehand. What they find by indices and pointers is sent for `batch` by batch; if it has no number, each loop has
+    its own. Of one with `keep` loops never say that they are through with a line. It may share its local memory `with` another section, which is not used at the same time. Of one that is
     `own` each thread has one: what is in it no other thread comes to. Of one with `copies` the main thread, which alone
     writes to it, has the section, and each other thread a copy. One that is `alone` only one thread uses, and no part of
     the program that is not compiled with this one: it is known when the program is compiled, and is asked nowhere.
@@ -46,14 +47,15 @@ def Rmem_CacheSectionOp : Rmem_Op<"cache_section", [Symbol]> {
     rmem.cache_section @scratch capacity 1048576 line 128 ways 1 ahead 8 own
     rmem.cache_section @table capacity 1048576 line 128 ways 1 ahead 8 copies
     rmem.cache_section @queue capacity 1048576 line 128 ways 1 ahead 8 alone
+    rmem.cache_section @states capacity 1048576 line 128 ways 2 ahead 8 batch 4 keep
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$capacity, I64Attr:$line, I32Attr:$ways, I64Attr:$ahead,
-                       OptionalAttr<FlatSymbolRefAttr>:$with, UnitAttr:$own, UnitAttr:$copies,
-                       UnitAttr:$alone);
+                       OptionalAttr<I64Attr>:$batch, UnitAttr:$keep, OptionalAttr<FlatSymbolRefAttr>:$with,
+                       UnitAttr:$own, UnitAttr:$copies, UnitAttr:$alone);
   let assemblyFormat = [{
-    $sym_name `capacity` $capacity `line` $line `ways` $ways `ahead` $ahead (`with` $with^)? (`own` $own^)?
-    (`copies` $copies^)? (`alone` $alone^)?
+    $sym_name `capacity` $capacity `line` $line `ways` $ways `ahead` $ahead (`batch` $batch^)? (`keep` $keep^)?
+    (`with` $with^)? (`own` $own^)? (`copies` $copies^)? (`alone` $alone^)?
     attr-dict
   }];
   let hasVerifier = 1;
