@@ -15,7 +15,7 @@ pub enum Verdict {
 const LEVEL: f64 = 0.05;
 
 /// Compares two sets of times (Mann and Whitney, 1947: one-sided, exact, without an assumption on how they scatter).
-pub fn compare(old: &[f64], new: &[f64]) -> Verdict {
+fn compare(old: &[f64], new: &[f64]) -> Verdict {
     if p_less(new, old) <= LEVEL {
         Verdict::Faster
     } else if p_less(old, new) <= LEVEL {
@@ -23,6 +23,49 @@ pub fn compare(old: &[f64], new: &[f64]) -> Verdict {
     } else {
         Verdict::Open
     }
+}
+
+/// Compares times of runs that were made in turn, each beside the one at the same place of the other list. What slows down a
+/// machine for a while does so with both of them: their ratios tell more (Wilcoxon's signed ranks, 1945: one-sided, exact)
+/// than all times together, if there are enough.
+pub fn compare_in_turn(old: &[f64], new: &[f64]) -> Verdict {
+    let verdict = compare(old, new);
+    if verdict != Verdict::Open || old.len() != new.len() {
+        return verdict;
+    }
+    let ratios: Vec<f64> = old.iter().zip(new).map(|(old, new)| (new / old).ln()).collect();
+    let mirrored: Vec<f64> = ratios.iter().map(|it| -it).collect();
+    if p_below(&ratios) <= LEVEL {
+        Verdict::Faster
+    } else if p_below(&mirrored) <= LEVEL {
+        Verdict::Slower
+    } else {
+        Verdict::Open
+    }
+}
+
+/// How likely it is, if each is as likely above 0 as below, that those above have so small ranks, by their distance from 0.
+fn p_below(differences: &[f64]) -> f64 {
+    let mut sorted: Vec<f64> =
+        differences.iter().copied().filter(|it| it.is_finite() && *it != 0.0).collect();
+    sorted.sort_by(|one, other| one.abs().total_cmp(&other.abs()));
+    // Twice the ranks: of those that are equal, their mean.
+    let (mut ranks, mut above, mut start) = (Vec::new(), 0, 0);
+    for equal in sorted.chunk_by(|one, other| one.abs() == other.abs()) {
+        let twice = 2 * start + equal.len() + 1;
+        ranks.extend(std::iter::repeat_n(twice, equal.len()));
+        above += twice * equal.iter().filter(|it| **it > 0.0).count();
+        start += equal.len();
+    }
+    // Of all choices of some of them, how many have each sum.
+    let mut sums = vec![0.0; ranks.iter().sum::<usize>() + 1];
+    sums[0] = 1.0;
+    for rank in &ranks {
+        for sum in (*rank..sums.len()).rev() {
+            sums[sum] += sums[sum - rank];
+        }
+    }
+    sums[..=above].iter().sum::<f64>() / sums.iter().sum::<f64>()
 }
 
 /// How likely it is, if both come from the same, that so few pairs, one of each, have the one of `less` greater.
@@ -79,6 +122,32 @@ mod tests {
         assert_eq!(compare(&[3.0, 3.1], &[1.0, 1.1]), Verdict::Open);
         assert_eq!(compare(&[], &[1.0]), Verdict::Open);
         assert_eq!(compare(&[1.0; 5], &[1.0; 5]), Verdict::Open);
+    }
+
+    #[test]
+    fn runs_in_turn_are_told_apart_though_the_machine_slows_down() {
+        let old = [1.0, 1.3, 1.2, 1.6, 1.1];
+        let faster = old.map(|it| 0.95 * it);
+        assert_eq!(compare(&old, &faster), Verdict::Open);
+        assert_eq!(compare_in_turn(&old, &faster), Verdict::Faster);
+        assert_eq!(compare_in_turn(&faster, &old), Verdict::Slower);
+        // Of four pairs one in sixteen is so by chance; not all that were made have another one beside them.
+        assert_eq!(compare_in_turn(&old[..4], &faster[..4]), Verdict::Open);
+        assert_eq!(compare_in_turn(&old, &faster[..4]), Verdict::Open);
+        assert_eq!(compare_in_turn(&old, &old), Verdict::Open);
+        // What is told apart without that is.
+        assert_eq!(compare_in_turn(&[3.0, 3.1, 3.2], &[2.0, 2.1, 2.9]), Verdict::Faster);
+    }
+
+    #[test]
+    fn all_signs_are_counted() {
+        assert_eq!(p_below(&[-0.1, -0.2, -0.3, -0.4, -0.5]), 1.0 / 32.0);
+        assert_eq!(p_below(&[0.1, -0.2, -0.3, -0.4, -0.5]), 2.0 / 32.0);
+        // 0, 1, 2, and 3 in two ways.
+        assert_eq!(p_below(&[-0.1, -0.2, 0.3, -0.4, -0.5]), 5.0 / 32.0);
+        // Two share the lowest ranks, 1.5 each.
+        assert_eq!(p_below(&[0.1, -0.1, -0.3]), 3.0 / 8.0);
+        assert_eq!(p_below(&[]), 1.0);
     }
 
     #[test]

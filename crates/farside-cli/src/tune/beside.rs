@@ -1,6 +1,6 @@
 //! Whether what was found is faster than paged memory at the end, when both are run in turn.
 
-use farside_tune::{Verdict, compare};
+use farside_tune::{Verdict, compare_in_turn};
 
 use super::journal::median;
 use super::measure::are_far_above;
@@ -44,14 +44,14 @@ impl Beside {
 
     /// Whether it is known which is faster.
     pub fn is_known(&self) -> bool {
-        self.is_far() || compare(&self.paged, &self.best) != Verdict::Open
+        self.is_far() || compare_in_turn(&self.paged, &self.best) != Verdict::Open
     }
 
     /// Whether the best is faster. If it is not known it counts for nothing, unless there are too few runs to know
     /// anything, however they differ.
     pub fn is_faster(&self) -> bool {
         let has_too_few = self.paged.len() < 3;
-        match compare(&self.paged, &self.best) {
+        match compare_in_turn(&self.paged, &self.best) {
             Verdict::Faster => true,
             Verdict::Slower => false,
             Verdict::Open => {

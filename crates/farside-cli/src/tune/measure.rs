@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use farside_tune::{Configuration, Profile, Proposal, Verdict, compare};
+use farside_tune::{Configuration, Profile, Proposal, Verdict, compare_in_turn};
 
 use super::build::{Built, Variant};
 use super::decide;
@@ -125,14 +125,14 @@ impl Search<'_> {
                 Failure::own(format!("what ran before does not any more: {broken}"))
             };
             others.push(self.one(best).map_err(failed)?);
-            let is_open = compare(&others, &step.times) == Verdict::Open;
+            let is_open = compare_in_turn(&others, &step.times) == Verdict::Open;
             let is_worth_it = spent(&[&others, &step.times]) < LONG
                 || promises(&others, &step.times, self.wanted(round));
             if round >= self.effort.repetitions && !(is_open && is_worth_it) {
                 break;
             }
         }
-        step.outcome = match compare(&others, &step.times) {
+        step.outcome = match compare_in_turn(&others, &step.times) {
             Verdict::Faster => Outcome::Kept,
             Verdict::Slower => Outcome::RolledBack,
             Verdict::Open => Outcome::Open,
