@@ -77,10 +77,30 @@ impl Compilers {
 
     /// Builds a program with these sections.
     pub fn sections(&self, source: &str, name: &str, sections: &str) -> Result<Built, Failure> {
+        let options = self.section_options(name, sections)?;
+        self.build(&self.farside_cc, source, name, &options)
+    }
+
+    /// Builds a program that measures itself, with these sections, or without any.
+    pub fn profiled(
+        &self,
+        source: &str,
+        name: &str,
+        sections: Option<&str>,
+    ) -> Result<Built, Failure> {
+        let mut options = vec!["-ffarside-profile".to_owned()];
+        if let Some(sections) = sections {
+            options.extend(self.section_options(name, sections)?);
+        }
+        self.build(&self.farside_cc, source, name, &options)
+    }
+
+    /// Writes a section file, and says how the compiler is given it.
+    fn section_options(&self, name: &str, sections: &str) -> Result<[String; 1], Failure> {
         let file = format!("{name}.toml");
         fs::write(self.directory.join(&file), sections)
             .map_err(|e| Failure::io(format!("cannot write the section file {file}"), &e))?;
-        self.build(&self.farside_cc, source, name, &[format!("-fsections={file}")])
+        Ok([format!("-fsections={file}")])
     }
 
     fn build(

@@ -6,6 +6,7 @@
 //! to print the same.
 
 mod offload;
+mod profiling;
 mod sizes;
 mod steps;
 mod tuned;
@@ -60,6 +61,8 @@ enum Section {
     Sizes,
     /// A filter and an aggregate where their data is.
     Offload,
+    /// What it costs a program to measure itself.
+    Profiling,
 }
 
 impl Section {
@@ -70,7 +73,7 @@ impl Section {
             Self::Simplex => "network simplex",
             Self::Frame => "data-frame queries",
             Self::Gpt2 | Self::Least => "GPT-2 forward pass",
-            Self::Sizes | Self::Offload => return None,
+            Self::Sizes | Self::Offload | Self::Profiling => return None,
         };
         WORKS.iter().find(|work| work.name == name)
     }
@@ -109,6 +112,7 @@ pub(crate) fn run(
             (Section::Least, Some(work)) => bench.least(work),
             (_, Some(work)) => bench.beside_swap(work),
             (Section::Offload, None) => bench.offload(),
+            (Section::Profiling, None) => bench.profiling(),
             (_, None) => bench.sizes(),
         }
     }
