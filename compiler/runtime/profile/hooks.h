@@ -26,9 +26,12 @@ struct farside_section_options;
 #define FARSIDE_ID_SHIFT_ 56
 #endif
 
-/* What a function looked up in a section, in one thread. */
+/*
+ * What a function looked up in a section, in one thread. What is counted apart does not lie side by side: if both were counted
+ * by one store, the next load of one of them would have to wait for it, and with it for all that is loaded before.
+ */
 struct farside_profile_lookups_ {
-    uint64_t lookups, writes, misses, miss_ticks;
+    uint64_t reads, misses, writes, miss_ticks;
 };
 
 /* Whether the program is profiled in this run. */
@@ -64,8 +67,10 @@ static inline __attribute__((always_inline)) void farside_profile_count_(uint64_
     const uint32_t unit_shift = farside_profile_unit_shift_(shift);
     struct farside_profile_lookups_ *row = farside_profile_row_;
     if (!row) return;
-    row[pointer >> FARSIDE_ID_SHIFT_].lookups++;
-    if (written) row[pointer >> FARSIDE_ID_SHIFT_].writes++;
+    if (written)
+        row[pointer >> FARSIDE_ID_SHIFT_].writes++;
+    else
+        row[pointer >> FARSIDE_ID_SHIFT_].reads++;
     if (__builtin_expect(farside_profile_is_traced_((pointer & FARSIDE_PROFILE_OFFSET_) >> unit_shift), 0))
         farside_profile_lookup_(pointer, size, written);
 }

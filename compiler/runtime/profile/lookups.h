@@ -46,8 +46,10 @@ void farside_profile_range_(uint64_t pointer, size_t size, int written) {
     if (!thread || !place || !size) return;
     line = state.sections[place - 1].line;
     lines = (pointer + size - 1) / line - pointer / line + 1;
-    farside_profile_row_[id].lookups += lines;
-    if (written) farside_profile_row_[id].writes += lines;
+    if (written)
+        farside_profile_row_[id].writes += lines;
+    else
+        farside_profile_row_[id].reads += lines;
     farside_profile_trace_(thread, pointer, size, written);
 }
 

@@ -33,7 +33,8 @@ static lookups sum_of_lookups(uint64_t row, uint32_t id) {
     for (thread = state.threads; thread; thread = thread->next)
         if (row <= thread->functions) {
             const lookups *each = &thread->rows[row * MOST_SECTIONS + id];
-            sum.lookups += each->lookups;
+            sum.reads += each->reads;
+            sum.writes += each->writes;
             sum.misses += each->misses;
             sum.miss_ticks += each->miss_ticks;
         }
@@ -41,8 +42,9 @@ static lookups sum_of_lookups(uint64_t row, uint32_t id) {
 }
 
 static void write_lookups(FILE *file, const lookups *sum, double tick) {
-    fprintf(file, "\"lookups\":%llu,\"misses\":%llu,\"miss_seconds\":%.9f", (unsigned long long)sum->lookups,
-            (unsigned long long)sum->misses, (double)sum->miss_ticks * tick);
+    fprintf(file, "\"lookups\":%llu,\"misses\":%llu,\"miss_seconds\":%.9f",
+            (unsigned long long)(sum->reads + sum->writes), (unsigned long long)sum->misses,
+            (double)sum->miss_ticks * tick);
 }
 
 static void write_function(FILE *file, const struct function *function, double tick, int *first) {
@@ -67,7 +69,7 @@ static void write_function(FILE *file, const struct function *function, double t
             (double)sum.total * tick, (double)sum.own * tick);
     for (i = 0; i < state.section_count; i++) {
         const lookups lookups = sum_of_lookups(function->number, state.sections[i].section->id);
-        if (!lookups.lookups && !lookups.misses) continue;
+        if (!lookups.reads && !lookups.writes && !lookups.misses) continue;
         fputs(first_section ? "{\"section\":" : ",{\"section\":", file);
         first_section = 0;
         write_text(file, state.sections[i].name);
@@ -100,9 +102,10 @@ static void write_users(FILE *file, uint32_t id) {
     for (thread = state.threads; thread; thread = thread->next) {
         uint64_t looked_up = 0, wrote = 0;
         for (row = 0; id && row <= thread->functions; row++) {
-            looked_up += thread->rows[row * MOST_SECTIONS + id].lookups;
+            looked_up += thread->rows[row * MOST_SECTIONS + id].reads;
             wrote += thread->rows[row * MOST_SECTIONS + id].writes;
         }
+        looked_up += wrote;
         by_main |= looked_up && thread->is_main;
         others += looked_up && !thread->is_main;
         others_write |= wrote && !thread->is_main;
@@ -117,7 +120,8 @@ static void write_section(FILE *file, const struct section *section, double tick
     uint64_t row;
     for (row = 0; id && row <= state.function_count; row++) {
         const lookups each = sum_of_lookups(row, id);
-        sum.lookups += each.lookups;
+        sum.reads += each.reads;
+        sum.writes += each.writes;
         sum.misses += each.misses;
         sum.miss_ticks += each.miss_ticks;
     }
