@@ -10,6 +10,9 @@ use crate::bench::row::{Goal, Row};
 /// Local memory of the program with sections, in per cent of what it uses.
 const SHARE: u64 = 20;
 
+/// The least of it, of which sections have a part.
+const LEAST: u64 = 2 << 20;
+
 /// How much longer a program may take that measures itself.
 const AT_MOST: f64 = 1.2;
 
@@ -37,7 +40,7 @@ impl Bench<'_> {
                 }
             };
             self.add(row("all local".to_owned()), Ok((ours, Some(partner))));
-            let figures = self.with_sections(work, bytes * SHARE / 100);
+            let figures = self.with_sections(work, (bytes * SHARE / 100).max(LEAST));
             let figures = figures.map(|(ours, partner)| (ours, Some(partner)));
             self.add(row(format!("{SHARE} % local in sections")), figures);
         }
