@@ -4,6 +4,7 @@
 //! again as soon as its standard input closes - which the kernel does for us however this process
 //! ends.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -50,6 +51,13 @@ impl Swap {
             return Err(format!("kernel swap cannot be set up here: {why}"));
         };
         Ok(Self { janitor, cgroup })
+    }
+
+    /// Most bytes that were in use inside at once, as the kernel has counted them; none if it does not tell.
+    pub fn peak(&self) -> Option<u64> {
+        let files = ["memory.max_usage_in_bytes", "memory.peak"];
+        let text = files.iter().find_map(|file| fs::read_to_string(self.cgroup.join(file)).ok())?;
+        text.trim().parse().ok()
     }
 
     /// Makes `command` start inside the cgroup.

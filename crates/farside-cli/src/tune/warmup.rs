@@ -6,13 +6,19 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::stop;
 
 /// As a share of what the program uses: it, and what Farside keeps of it.
 const TOUCHED: f64 = 1.5;
 
 /// The share of free memory that may be touched: none that others use is to be taken from them.
 const FREE: f64 = 0.75;
+
+/// How often it is looked whether it has been touched.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// Touches so much memory that a run which uses `footprint` bytes is given some of it, in a process of its own. What comes
 /// of it changes how long a run takes and nothing else, so that it is as well if it fails.
@@ -25,7 +31,19 @@ pub fn before_run(footprint: u64, farside: &Path) {
         let mut command = Command::new(farside);
         command.args(["bench", "warmup", "--mib"]).arg(mib.to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let _ = command.status();
+        if let Ok(child) = command.spawn() {
+            wait(child);
+        }
+    }
+}
+
+/// Waits until it has ended, which it does at once if the user wants no more.
+fn wait(mut child: Child) {
+    while matches!(child.try_wait(), Ok(None)) {
+        if stop::is_asked_for() {
+            let _ = child.kill();
+        }
+        std::thread::sleep(LOOK);
     }
 }
 

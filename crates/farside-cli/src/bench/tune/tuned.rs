@@ -10,7 +10,6 @@ use super::steps::breakdown;
 use crate::bench::compile::{Work, informing, program};
 use crate::bench::launch::{Place, Program};
 use crate::bench::measure::{Way, figure_of, options};
-use crate::bench::paging::CGROUP_EXTRA;
 use crate::bench::row::{Goal, Row};
 use crate::bench::swap::Swap;
 use crate::bench::{Failure, skip};
@@ -28,6 +27,17 @@ const STEPS: [(&str, f64); 2] = [("network simplex", 4.0), ("GPT-2 forward pass"
 /// Local memory of GPT-2 at the least point, in thousandths of what it uses, and how much slower it may be.
 const LEAST: u64 = 45;
 const AT_LEAST: f64 = 1.1;
+
+/// What the kernel may need more than when it did not have to swap. Added to the partner's limit, in its favour.
+const SWAPPING: u64 = 512 << 10;
+
+/// What a program uses when all is local.
+struct Used {
+    /// Bytes of its data: local memory is told as a share of them.
+    data: u64,
+    /// What a cgroup has to hold besides: its text and stack, and the kernel's tables for it.
+    besides: u64,
+}
 
 /// A program that was tuned.
 pub(super) struct Tuned {
@@ -50,15 +60,14 @@ struct One {
 impl Bench<'_> {
     /// A program with each amount of local memory.
     pub(super) fn beside_swap(&mut self, work: &Work) {
-        let footprint = match self.footprint(work) {
-            Ok(footprint) => footprint,
+        let used = match self.used(work) {
+            Ok(used) => used,
             Err(why) => return self.add(informing(work.name.into(), "s"), Err(why)),
         };
         let mut best: f64 = 0.0;
         for share in self.args.local.clone() {
             let name = format!("{}, {share} % local", work.name);
-            let local = footprint * share / 100;
-            let figures = self.one(work, &name, local, footprint);
+            let figures = self.one(work, &name, used.data * share / 100, &used);
             let One { swapped, by_hand, steps, gains } = match figures {
                 Ok(figures) => figures,
                 Err(why) => {
@@ -100,15 +109,36 @@ impl Bench<'_> {
         self.measure.footprint(work.name, &self.plain(work)?)
     }
 
+    /// What a program uses by itself. Farside counts pages with it that were made beside those which it touched; the kernel
+    /// counts what is no data.
+    fn used(&self, work: &Work) -> Result<Used, Failure> {
+        let footprint = self.footprint(work)?;
+        let only_farside = Used { data: footprint, besides: 0 };
+        let Ok(roomy) = Swap::set_up(2 * footprint + (1 << 30), footprint) else {
+            return Ok(only_farside);
+        };
+        let way = Way {
+            name: "all local".into(),
+            program: self.plain(work)?,
+            place: Place::Swap(&roomy),
+        };
+        self.measure.outcomes_of(1, work.name, &[way], |_| Ok([]))?;
+        let of = |peak: u64| {
+            let data = footprint.min(peak);
+            Used { data, besides: peak - data }
+        };
+        Ok(roomy.peak().map_or(only_farside, of))
+    }
+
     fn plain(&self, work: &Work) -> Result<Program, Failure> {
         let built = self.compilers.plain(work.source)?;
         Ok(program(&built.path, &work.arguments(self.args.scale)))
     }
 
-    fn one(&self, work: &Work, name: &str, local: u64, footprint: u64) -> Result<One, Failure> {
+    fn one(&self, work: &Work, name: &str, local: u64, used: &Used) -> Result<One, Failure> {
         let tuned = self.tune(work, name, local)?;
         let steps = steps_until_best(&tuned.tuning);
-        let swap = Swap::set_up(local + CGROUP_EXTRA, 2 * footprint);
+        let swap = Swap::set_up(local + used.besides + SWAPPING, 2 * used.data);
         let swap = swap.map_err(|why| skip(&format!("{name}: swap"), &why)).ok();
         let far = options(local, &self.args.network.far(), &[]);
         let mut ways = breakdown(self, work, &tuned, &far)?;
