@@ -81,8 +81,8 @@ impl std::fmt::Display for Broken {
     }
 }
 
-/// How often it is looked whether a run has ended.
-const LOOK: Duration = Duration::from_millis(2);
+/// How often it is looked whether a run, or what comes before it, has ended.
+pub(super) const LOOK: Duration = Duration::from_millis(2);
 
 impl Trials {
     /// Runs it with `local` bytes.

@@ -7,18 +7,15 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use super::stop;
+use super::trial::LOOK;
 
 /// As a share of what the program uses: it, and what Farside keeps of it.
 const TOUCHED: f64 = 1.5;
 
 /// The share of free memory that may be touched: none that others use is to be taken from them.
 const FREE: f64 = 0.75;
-
-/// How often it is looked whether it has been touched.
-const LOOK: Duration = Duration::from_millis(2);
 
 /// Touches so much memory that a run which uses `footprint` bytes is given some of it, in a process of its own. What comes
 /// of it changes how long a run takes and nothing else, so that it is as well if it fails.
