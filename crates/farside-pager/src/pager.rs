@@ -138,6 +138,8 @@ pub struct Worker {
     pub(crate) chain: u32,
     /// Faults on pages that were there.
     pub(crate) spurious: u32,
+    /// Faults on pages that are not tracked.
+    pub(crate) untracked: u32,
     /// Whether a tape says what comes after the fault that is served.
     pub(crate) on_tape: bool,
 }
@@ -155,6 +157,7 @@ impl Worker {
             answer: None,
             chain: 0,
             spurious: 0,
+            untracked: 0,
             on_tape: false,
         }
     }

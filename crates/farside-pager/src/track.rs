@@ -8,7 +8,7 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use farside_policy::replacement::ReplacementPolicy;
 use farside_trace::{PageId, PageSample};
@@ -103,6 +103,9 @@ const UNMAP_BATCH: usize = 2;
 /// rest takes one move more.
 const DIVIDE_NS: u64 = 2_000;
 
+/// Of so many faults of a thread on pages that are not tracked, one looks at the clock.
+const CLOCK_AFTER: u32 = 16;
+
 /// How often is looked at what tracking costs.
 const LOOK_NS: u64 = 50_000_000;
 
@@ -131,6 +134,8 @@ pub struct Tracking {
     kept_by_policy: AtomicU32,
     /// What was spent since the last look.
     spent_ns: AtomicU64,
+    /// How many pages are to be unmapped: for who has not the lock.
+    cooled: AtomicUsize,
     state: Mutex<Tracked>,
 }
 
@@ -181,6 +186,7 @@ impl Tracking {
             told: AtomicU32::new(0),
             kept_by_policy: AtomicU32::new(0),
             spent_ns: AtomicU64::new(0),
+            cooled: AtomicUsize::new(0),
             state: Mutex::new(state),
         })
     }
@@ -204,9 +210,21 @@ impl Tracking {
         self.halvings.store(tracked.tracker.sample().halvings(), Relaxed);
     }
 
-    /// Whether the policy knows which pages are tracked.
+    /// Whether there is nothing to be done about a fault on this page: most pages are not tracked, and neither lock nor
+    /// clock is worth while for each of them.
+    fn passes_over(&self, w: &mut Worker, page: u64) -> bool {
+        if self.sample().is_some_and(|sample| sample.has(PageId(page))) {
+            return false;
+        }
+        let looks = w.untracked.is_multiple_of(CLOCK_AFTER);
+        w.untracked = w.untracked.wrapping_add(1);
+        !looks && self.is_told()
+    }
+
+    /// Whether the policy knows which pages are tracked, if it wants to.
     fn is_told(&self) -> bool {
-        self.sample().is_none_or(|sample| sample.halvings() == self.told.load(Relaxed))
+        let knows = |sample: PageSample| sample.halvings() == self.told.load(Relaxed);
+        self.kept_by_policy.load(Relaxed) == 0 || self.sample().is_none_or(knows)
     }
 
     /// Tells the policy, which has no pages yet, what it will be told of, if it wants to know.
@@ -232,8 +250,11 @@ impl Pager {
 
     /// The program has faulted on a page, which is about to be served: takes note of it. Returns when that was, if there is
     /// such a fault for tracking alone.
-    pub(crate) fn track(&self, page: u64) -> Option<u64> {
+    pub(crate) fn track(&self, w: &mut Worker, page: u64) -> Option<u64> {
         let tracking = self.tracking.as_ref()?;
+        if tracking.passes_over(w, page) {
+            return None;
+        }
         let state = self.table.load(page).state();
         // It is there, and is only to be written or found.
         if matches!(state, State::Resident | State::Foreign)
@@ -257,11 +278,18 @@ impl Pager {
         if tracking.sample().is_some() {
             tracking.set_sample(&tracked);
         }
+        tracking.cooled.store(tracked.cooled.len(), Relaxed);
         drop(tracked);
         if is_tracked || !tracking.is_told() {
             self.tell_policy(tracking, page);
         }
-        (is_tracked && state == State::Watched).then_some(now)
+        if is_tracked && state == State::Watched {
+            return Some(now);
+        }
+        if is_tracked {
+            tracking.spend(self.counters, self.space.now_ns() - now);
+        }
+        None
     }
 
     /// A fault has been served that there was for tracking alone, since a time: takes note of what that took.
@@ -278,18 +306,21 @@ impl Pager {
         let Some(tracking) = self.tracking.as_ref().filter(|it| it.sample().is_some()) else {
             return;
         };
-        let mut tracked = self.lock(&tracking.state);
-        if tracked.cooled.len() < UNMAP_BATCH {
+        if tracking.cooled.load(Relaxed) < UNMAP_BATCH {
             return;
         }
+        let mut tracked = self.lock(&tracking.state);
         let mut cooled = std::mem::take(&mut tracked.cooled);
+        tracking.cooled.store(0, Relaxed);
         drop(tracked);
         let now = self.space.now_ns();
         if self.try_unmap_to_watch(w, &cooled) {
             cooled.clear();
         }
         tracking.spend(self.counters, self.space.now_ns() - now);
-        self.lock(&tracking.state).cooled.append(&mut cooled);
+        let mut tracked = self.lock(&tracking.state);
+        tracked.cooled.append(&mut cooled);
+        tracking.cooled.store(tracked.cooled.len(), Relaxed);
     }
 
     /// Tells the policy that the program came to a page, and which pages are tracked if these are others than it was told.

@@ -202,7 +202,7 @@ impl Pager {
                     self.catch_up_before(w, self.page_of(fault.addr))?;
                 }
                 let is_use = !fault.protected && self.contains(fault.addr);
-                let tracked = is_use.then(|| self.track(self.page_of(fault.addr))).flatten();
+                let tracked = is_use.then(|| self.track(w, self.page_of(fault.addr))).flatten();
                 self.count_waiting(w, |w| {
                     self.logged(w, fault, |w| self.fault(w, fault.addr, fault.protected))
                 })?;
