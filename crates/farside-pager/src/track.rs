@@ -453,3 +453,33 @@ impl Pager {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_are_not_tracked_are_passed_over_and_others_never() {
+        let tracking = Tracking::new(Track::PRESSURE, 7).expect("it is to track");
+        let mut w = Worker::new(0, 0);
+        let mut looked = |pages: &[u64]| {
+            pages.iter().filter(|page| !tracking.passes_over(&mut w, **page)).count() as u32
+        };
+        let pages: Vec<u64> = (0..10 * u64::from(CLOCK_AFTER)).collect();
+        assert_eq!(
+            looked(&pages),
+            10,
+            "nothing is tracked yet, and somebody has to see that it is time"
+        );
+        tracking.halvings.store(3, Relaxed);
+        let sample = tracking.sample().expect("some are tracked");
+        let (tracked, others): (Vec<u64>, _) =
+            (0..4_096).partition(|page| sample.has(PageId(*page)));
+        assert_eq!(looked(&tracked), tracked.len() as u32);
+        assert_eq!(looked(&others), (others.len() as u32).div_ceil(CLOCK_AFTER));
+        tracking.kept_by_policy.store(1, Relaxed);
+        assert_eq!(looked(&others), others.len() as u32, "the policy is to be told first");
+        tracking.told.store(3, Relaxed);
+        assert!(looked(&others) <= (others.len() as u32).div_ceil(CLOCK_AFTER));
+    }
+}
