@@ -290,16 +290,6 @@ scf::ForOp nextLoop(scf::ForOp loop) {
   return {};
 }
 
-/// Whether addresses of lines are known in a function: what plain accesses come to may be in sections.
-bool knowsAddresses(LLVM::LLVMFuncOp function) {
-  return function
-      .walk([](Operation *op) {
-        return isa<rmem::HoldOp, rmem::PaddrOp, rmem::DerefOp, rmem::HereOp>(op) ? WalkResult::interrupt()
-                                                                                 : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 struct FuseLoops : impl::FuseLoopsBase<FuseLoops> {
   void runOnOperation() override {
     SymbolTable tables(getOperation());

@@ -171,12 +171,16 @@ std::optional<Access> accessOf(Operation *op, scf::ForOp loop, const DataLayout 
   return access;
 }
 
-bool keepsOrder(const Access &first, const Access &second, const SymbolTable &tables) {
+bool areApart(const Access &first, const Access &second, const SymbolTable &tables) {
   // What is in a section is in no other, and what may be is not accessed as plain memory.
-  if ((!first.written && !second.written) || first.section != second.section)
+  if (first.section != second.section)
     return true;
   const void *object = objectOf(first.pointer, tables), *other = objectOf(second.pointer, tables);
-  if (object && other && object != other)
+  return object && other && object != other;
+}
+
+bool keepsOrder(const Access &first, const Access &second, const SymbolTable &tables) {
+  if ((!first.written && !second.written) || areApart(first, second, tables))
     return true;
   if (!first.size || !second.size || !first.place || !second.place || first.place->stride != second.place->stride ||
       !haveSameTerms(*first.place, *second.place))
@@ -191,6 +195,15 @@ bool keepsOrder(const Access &first, const Access &second, const SymbolTable &ta
   // not be.
   bool haveTypes = first.type && second.type;
   return isBehind(distance, stride, *first.size, *second.size) && (!haveTypes || first.type == second.type);
+}
+
+bool knowsAddresses(LLVM::LLVMFuncOp function) {
+  return function
+      .walk([](Operation *op) {
+        return isa<rmem::HoldOp, rmem::PaddrOp, rmem::DerefOp, rmem::HereOp>(op) ? WalkResult::interrupt()
+                                                                                 : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 } // namespace farside

@@ -37,9 +37,16 @@ struct Access {
 /// The access that an operation of a loop is, if it is a load or a store.
 std::optional<Access> accessOf(mlir::Operation *op, mlir::scf::ForOp loop, const mlir::DataLayout &layout);
 
+/// Whether two accesses are never of the same memory, in whichever turns of loops: they are in different sections, or of
+/// different objects.
+bool areApart(const Access &first, const Access &second, const mlir::SymbolTable &tables);
+
 /// Whether the same is come to if each turn of a loop does what its turn of another loop does, which is `first`, and then what
 /// its own did, as if all turns of the first came before all of the second.
 bool keepsOrder(const Access &first, const Access &second, const mlir::SymbolTable &tables);
+
+/// Whether addresses of lines are known in a function: what plain accesses come to may be in sections.
+bool knowsAddresses(mlir::LLVM::LLVMFuncOp function);
 
 } // namespace farside
 

@@ -18,29 +18,16 @@ namespace {
 /// What is so large a part of the section at most is there still when a loop comes to it again.
 constexpr int64_t partThatStays = 4;
 
-/// What a number of turns is: clang has loops make `max(n, n - 1)` turns that make n, which is not 0.
-Value countedBy(Value turns) {
-  auto most = turns.getDefiningOp<arith::MaxUIOp>();
-  auto less = most ? most.getRhs().getDefiningOp<arith::SubIOp>() : arith::SubIOp();
-  APInt one;
-  bool isOneLess = less && less.getLhs() == most.getLhs() && matchPattern(less.getRhs(), m_ConstantInt(&one)) && one == 1;
-  return isOneLess ? most.getLhs() : turns;
-}
-
 } // namespace
 
 Value RowsBehind::number(int64_t value) {
   return arith::ConstantOp::create(builder, location, builder.getI64IntegerAttr(value));
 }
 
-bool RowsBehind::isOneRowOn(scf::ForOp outer) {
-  Strides strides(outer, layout);
-  Value count = countedBy(loop.getUpperBound());
-  APInt known;
-  if (!matchPattern(count, m_ConstantInt(&known)))
-    return strides.inUnits(stream.base, count) == stream.stride;
-  int64_t length;
-  return !__builtin_mul_overflow(stream.stride, known.getSExtValue(), &length) && strides.of(stream.base) == length;
+/// How many rows it is that so many turns of a loop go through, if they go through one each.
+Value RowsBehind::timesTogether(Value rows, scf::ForOp outer) {
+  int64_t together = turnsTogether(outer);
+  return together == 1 ? rows : arith::MulIOp::create(builder, location, rows, number(together)).getResult();
 }
 
 /// A row that does not stay is new each time.
@@ -75,10 +62,11 @@ std::optional<Rows> RowsBehind::find(scf::ForOp from, Value isStart) {
       conditions.push_back(outer.getUpperBound());
       continue;
     }
-    if (!isOneRowOn(outer))
+    if (!isRowOn(stream.base, stream.stride, loop, outer, layout, turnsTogether(outer)))
       return std::nullopt;
     Value next = arith::AddIOp::create(builder, location, outer.getInductionVar(), number(1));
     Value rows = arith::SubIOp::create(builder, location, outer.getUpperBound(), next);
+    rows = timesTogether(rows, outer);
     return Rows{arith::MulIOp::create(builder, location, rows, turns),
                 arith::AndIOp::create(builder, location, isStart, isFirst), isOnce ? isNew : isNewAgain(isNew),
                 isOnce ? outer : scf::ForOp()};
@@ -96,7 +84,8 @@ Value RowsBehind::turnsUntilDone(scf::ForOp from, std::optional<Rows> rows) {
     return {};
   if (!rows || !rows->outer || !isOnlyUse(rows->outer, stream.section, tables, isOne))
     return turns;
-  return arith::MulIOp::create(builder, location, rows->outer.getUpperBound(), turns);
+  Value all = timesTogether(rows->outer.getUpperBound(), rows->outer);
+  return arith::MulIOp::create(builder, location, all, turns);
 }
 
 void RowsBehind::sendAhead(std::optional<Rows> rows, Value pointer, Value rest, Value isStart) {

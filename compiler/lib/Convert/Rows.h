@@ -45,7 +45,7 @@ public:
 
 private:
   mlir::Value number(int64_t value);
-  bool isOneRowOn(mlir::scf::ForOp outer);
+  mlir::Value timesTogether(mlir::Value rows, mlir::scf::ForOp outer);
   mlir::Value isNewAgain(mlir::Value isNew);
 
   mlir::OpBuilder &builder;

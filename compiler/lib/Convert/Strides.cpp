@@ -1,5 +1,6 @@
 #include "Strides.h"
 
+#include "Farside/Convert/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -54,6 +55,15 @@ bool isTurnOfLoop(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
   return loop && loop.getInductionVar() == value;
+}
+
+/// What a number of turns is: clang has loops make `max(n, n - 1)` turns that make n, which is not 0.
+Value countedBy(Value turns) {
+  auto most = turns.getDefiningOp<arith::MaxUIOp>();
+  auto less = most ? most.getRhs().getDefiningOp<arith::SubIOp>() : arith::SubIOp();
+  APInt one;
+  bool isOneLess = less && less.getLhs() == most.getLhs() && matchPattern(less.getRhs(), m_ConstantInt(&one)) && one == 1;
+  return isOneLess ? most.getLhs() : turns;
 }
 
 } // namespace
@@ -125,6 +135,8 @@ std::optional<int64_t> Strides::ofProduct(Value one, Value other) {
   APInt factor;
   if (matchPattern(other, m_ConstantInt(&factor)))
     return product(of(one), factor.getSExtValue());
+  if (of(one) == 0 && of(other) == 0)
+    return 0;
   if (!unit)
     return std::nullopt;
   Strides plain(loop, layout);
@@ -172,6 +184,22 @@ std::optional<int64_t> Strides::ofElement(LLVM::GEPOp element) {
     stride = sum(stride, product(of(value), *distance), 1);
   }
   return stride;
+}
+
+bool isRowOn(Value pointer, int64_t stride, scf::ForOp loop, scf::ForOp outer, const DataLayout &layout, int64_t rows) {
+  Strides strides(outer, layout);
+  Value count = countedBy(loop.getUpperBound());
+  std::optional<int64_t> length = product(stride, rows);
+  APInt known;
+  if (!matchPattern(count, m_ConstantInt(&known)))
+    return length && strides.inUnits(pointer, count) == length;
+  length = product(length, known.getSExtValue());
+  return length && strides.of(pointer) == length;
+}
+
+int64_t turnsTogether(scf::ForOp loop) {
+  auto turns = loop->getAttrOfType<IntegerAttr>(jammedLoop);
+  return turns ? turns.getInt() : 1;
 }
 
 } // namespace farside

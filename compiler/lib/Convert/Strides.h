@@ -43,6 +43,14 @@ private:
   mlir::Value unit;
 };
 
+/// Whether the next turn of `outer`, or the turn so many later, goes on behind where one has come to in all turns of a loop in
+/// it: as from one row of a matrix to the next. A turn of the loop goes on by `stride` bytes.
+bool isRowOn(mlir::Value pointer, int64_t stride, mlir::scf::ForOp loop, mlir::scf::ForOp outer,
+             const mlir::DataLayout &layout, int64_t rows = 1);
+
+/// How many turns of a loop as it was are one now.
+int64_t turnsTogether(mlir::scf::ForOp loop);
+
 } // namespace farside
 
 #endif

@@ -103,13 +103,16 @@ json::Array describeFields(const SectionFile &file, const Plan &plan) {
 
 } // namespace
 
-void Notes::lookAtFused(mlir::ModuleOp program) {
+void Notes::lookAtLoops(mlir::ModuleOp program) {
   fused.clear();
+  jammed.clear();
   program.walk([&](mlir::scf::ForOp loop) {
-    if (!loop->hasAttr(fusedLoop))
-      return;
-    auto found = numbersOf<rmem::LoadOp, rmem::StoreOp>(loop);
-    fused.insert(found.begin(), found.end());
+    for (auto [attribute, numbers] : {std::pair(fusedLoop, &fused), std::pair(jammedLoop, &jammed)}) {
+      if (!loop->hasAttr(attribute))
+        continue;
+      auto found = numbersOf<rmem::LoadOp, rmem::StoreOp>(loop);
+      numbers->insert(found.begin(), found.end());
+    }
   });
 }
 
@@ -126,7 +129,7 @@ void Notes::look(mlir::ModuleOp program, const Numbers &numbers, const Plan &pla
     const Plan::Access &access = found->second;
     accesses.push_back({placeOf(*instruction), sourceName(*instruction->getFunction()).str(), kindOf(*instruction),
                         access.sites, number, plain.contains(number), ahead.contains(number),
-                        done.contains(number), fused.contains(number)});
+                        done.contains(number), fused.contains(number), jammed.contains(number)});
   }
 }
 
@@ -156,6 +159,8 @@ void Notes::addTo(Module &module, const SectionFile &file, const Plan &plan, Arr
       object["done"] = true;
     if (access.fused)
       object["fused"] = true;
+    if (access.jammed)
+      object["jammed"] = true;
     if (access.shared)
       object["shared"] = true;
     all.push_back(std::move(object));

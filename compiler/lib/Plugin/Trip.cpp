@@ -264,7 +264,7 @@ bool Trip::isShared(unsigned section) const {
 bool Trip::convert(mlir::ModuleOp program, const Numbers &numbers, Trouble &trouble) {
   if (!runPasses(program, farside::conversion, trouble))
     return false;
-  notes.lookAtFused(program);
+  notes.lookAtLoops(program);
   if (!runPasses(program, farside::holding, trouble))
     return false;
   notes.look(program, numbers, plan);

@@ -2,11 +2,12 @@
 
 from expressions import Array, Expressions
 from jumps import Jumps, indented
+from products import Products
 from searches import Searches
 from types_of_data import Scalar, Struct, pointersOf, takesAnyBytes
 
 
-class Statements(Jumps, Searches, Expressions):
+class Statements(Jumps, Products, Searches, Expressions):
     """Makes statements; `helpers` can be called, as (name, types of arrays)."""
 
     mostTimes = 3000
@@ -39,7 +40,7 @@ class Statements(Jumps, Searches, Expressions):
                 (3, self.library), (3, self.byWay)]
         if scope.depth < 4:
             ways += [(10, self.loop), (4, self.carry), (5, self.streams), (14, self.oneBehindTheOther), (1, self.again),
-                     (1, self.enter), (4, self.probe)]
+                     (1, self.enter), (4, self.probe), (6, self.product)]
         if scope.inLoop:
             ways += [(2, self.leave)]
         if scope.depth > 0 and (not scope.inLoop or scope.back.startswith("return")):

@@ -13,6 +13,8 @@ inline constexpr llvm::StringLiteral fromSection = "rmem.from";
 inline constexpr llvm::StringLiteral typeOfAccess = "rmem.type";
 /// Of loops that were made of two.
 inline constexpr llvm::StringLiteral fusedLoop = "rmem.fused";
+/// Of loops that take several turns of another together: how many.
+inline constexpr llvm::StringLiteral jammedLoop = "rmem.jammed";
 /// On a call that allocates for a section: what its address is to be a multiple of.
 inline constexpr llvm::StringLiteral atMultiple = "rmem.at";
 
@@ -37,7 +39,7 @@ inline constexpr unsigned copiedBytes = 64, copyBytes = 32;
 
 /// What is done to a program that has sections, in passes of farside-opt: what makes it use them, what holds lines and sends
 /// for them, what spares lookups, and what brings it back.
-inline constexpr llvm::StringLiteral conversion = "farside-to-remote,farside-structure,farside-fuse-loops";
+inline constexpr llvm::StringLiteral conversion = "farside-to-remote,farside-structure,farside-fuse-loops,farside-jam-loops";
 inline constexpr llvm::StringLiteral holding =
     "farside-hold-rows,farside-hold-lines,farside-send-ahead,farside-chase-pointers";
 inline constexpr llvm::StringLiteral sharing = "farside-share-lookups";

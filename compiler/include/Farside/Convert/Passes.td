@@ -30,6 +30,19 @@ def FuseLoops : Pass<"farside-fuse-loops", "mlir::ModuleOp"> {
   let statistics = [Statistic<"fused", "loops-fused", "Loops that became part of the one before">];
 }
 
+def JamLoops : Pass<"farside-jam-loops", "mlir::ModuleOp"> {
+  let summary = "Take several turns of a loop together that add to the same";
+  let description = [{
+    An `scf.for` with one or two others in it, the innermost of which adds in each turn of the first to the same elements, as a
+    product of matrices does that goes through one row after the other, takes four of its turns together, or two (unroll and
+    jam): what is added to is come to once for all of them, instead of once for each. It is done only if nothing else that the
+    loops come to may be what they add to, and if the sections have room for what that many turns go through at once. Sums are
+    added up in the order in which they were. What is in a section is taken to be accessed by loads and stores of `rmem` only.
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect", "mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"jammed", "loops-jammed", "Loops that take several turns together">];
+}
+
 def HoldRows : Pass<"farside-hold-rows", "mlir::ModuleOp"> {
   let summary = "Look up once what a loop in a loop goes through again and again";
   let description = [{

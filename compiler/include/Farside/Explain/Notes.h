@@ -26,8 +26,9 @@ public:
     std::string function, place, why, because;
   };
 
-  /// Looks at a program in which loops that can be one are, before anything else is done to them.
-  void lookAtFused(mlir::ModuleOp program);
+  /// Looks at a program in which loops that can be one are, and turns that can be taken together, before anything else is done
+  /// to them.
+  void lookAtLoops(mlir::ModuleOp program);
   /// Looks at a program in which loops hold lines, and that is not lowered yet.
   void look(mlir::ModuleOp program, const Numbers &numbers, const Plan &plan);
   /// Looks at it again when lookups are shared.
@@ -51,6 +52,8 @@ private:
     bool done = false;
     /// Whether it is in a loop that was made of two.
     bool fused = false;
+    /// Whether it is in a loop that takes several turns together.
+    bool jammed = false;
     /// Whether it is spared its lookup by one of another access.
     bool shared = false;
   };
@@ -58,6 +61,8 @@ private:
   std::vector<Access> accesses;
   /// Instructions in loops that were made of two.
   llvm::DenseSet<unsigned> fused;
+  /// Instructions in loops that take several turns together.
+  llvm::DenseSet<unsigned> jammed;
 };
 
 } // namespace farside

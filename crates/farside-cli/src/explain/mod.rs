@@ -204,9 +204,13 @@ fn goes(text: &mut String, unit: &Unit, number: usize, site: &Site, lines: bool)
         0 => String::new(),
         fused => format!(", {fused} in loops that were fused"),
     };
+    let jammed = match of(|access| access.jammed) {
+        0 => String::new(),
+        jammed => format!(", {jammed} in loops that take turns together"),
+    };
     let _ = writeln!(
         text,
-        "    {} converted: {} by lookup, {shared} shared, {held} held by loops, {ahead} sent for ahead{done}{fused}",
+        "    {} converted: {} by lookup, {shared} shared, {held} held by loops, {ahead} sent for ahead{done}{fused}{jammed}",
         accesses(all),
         all - held - shared
     );
@@ -266,6 +270,9 @@ fn how(access: &Access) -> String {
     }
     if access.fused {
         how += ", fused";
+    }
+    if access.jammed {
+        how += ", jammed";
     }
     how
 }

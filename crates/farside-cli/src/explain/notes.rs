@@ -163,6 +163,9 @@ pub struct Access {
     /// Whether it is in a loop that was made of two.
     #[serde(default, skip_serializing_if = "is_not")]
     pub fused: bool,
+    /// Whether it is in a loop that takes several turns together.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub jammed: bool,
     /// Whether one close to it looks their line up for both.
     #[serde(default, skip_serializing_if = "is_not")]
     pub shared: bool,
