@@ -129,10 +129,10 @@ public:
       if (!addsUp(store))
         return false;
       for (const Access &load : nest.loads)
-        if (!isWhatIsAddedTo(load, store) && !isApart(load, store))
+        if (!isWhatIsAddedTo(load, store) && (load.pointer == store.pointer || !isApart(load, store)))
           return false;
       for (const Access &other : nest.stores)
-        if (other.op != store.op && !isApart(other, store))
+        if (other.op != store.op && (other.pointer == store.pointer || !isApart(other, store)))
           return false;
     }
     return true;
@@ -140,15 +140,17 @@ public:
 
   /// 1 if it is not.
   int64_t turns() {
-    SmallVector<const Access *> rows;
+    // What each turn of the outer loop goes through alone, and what of that is in sections.
+    SmallVector<const Access *> rows, inSections;
     for (const Access &load : nest.loads)
-      if (load.op->getBlock() == nest.innermost() && load.section && strides.of(load.pointer) != 0)
+      if (load.op->getBlock() == nest.innermost() && strides.of(load.pointer) != 0)
         rows.push_back(&load);
-    if (rows.empty())
+    llvm::copy_if(rows, std::back_inserter(inSections), [](const Access *row) { return bool(row->section); });
+    if (inSections.empty() && llvm::none_of(nest.stores, [](const Access &store) { return bool(store.section); }))
       return 1;
     int64_t turns = mostTurns;
     for (; turns > 1; turns /= 2)
-      if (int64_t(rows.size()) * turns <= mostTurns && haveRoom(rows, turns))
+      if (int64_t(rows.size()) * turns <= mostTurns && haveRoom(inSections, turns))
         break;
     return turns;
   }

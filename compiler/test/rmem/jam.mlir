@@ -204,12 +204,15 @@ llvm.func @two(%out: !llvm.ptr, %matrix: !llvm.ptr, %other: !llvm.ptr, %rows: i6
   llvm.return
 }
 
-// What is added to in more turns than one of the loop between is added up in another order: it stays. So does what overlaps
-// from turn to turn of that loop, as rows that are longer than the way to the next one.
-// CHECK-LABEL: llvm.func @stays(
+// What is added to in more turns than one of the loop between would be added up in another order if the turns of the outer one
+// were taken together: those of the one between are.
+// CHECK-LABEL: llvm.func @between(
+// CHECK: scf.for unsigned %{{.*}} = %{{.*}} to %arg2
+// CHECK: arith.divui %arg4, %c4_i64
+// CHECK: {rmem.jammed = 4 : i64}
 // CHECK-NOT: rmem.jammed
 // CHECK: llvm.return
-llvm.func @stays(%out: !llvm.ptr, %matrix: !llvm.ptr, %rows: i64, %length: i64, %vectors: i64, %step: i64) {
+llvm.func @between(%out: !llvm.ptr, %matrix: !llvm.ptr, %rows: i64, %length: i64, %vectors: i64) {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   scf.for unsigned %i = %zero to %rows step %one : i64 {
@@ -226,6 +229,16 @@ llvm.func @stays(%out: !llvm.ptr, %matrix: !llvm.ptr, %rows: i64, %length: i64, 
       }
     }
   }
+  llvm.return
+}
+
+// What overlaps from turn to turn of the loop between, as rows that may be longer than the way to the next one, stays.
+// CHECK-LABEL: llvm.func @stays(
+// CHECK-NOT: rmem.jammed
+// CHECK: llvm.return
+llvm.func @stays(%out: !llvm.ptr, %matrix: !llvm.ptr, %rows: i64, %length: i64, %vectors: i64, %step: i64) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
   scf.for unsigned %i = %zero to %rows step %one : i64 {
     %before = llvm.mul %i, %length : i64
     scf.for unsigned %t = %zero to %vectors step %one : i64 {
@@ -333,7 +346,66 @@ llvm.func @shapes(%out: !llvm.ptr, %matrix: !llvm.ptr, %rows: i64, %length: i64,
   llvm.return %count : i64
 }
 
-// What no section has is left as it is, and so is what is volatile.
+// What is added may be plain memory.
+// CHECK-LABEL: llvm.func @plain_rows(
+// CHECK: {rmem.jammed = 4 : i64}
+// CHECK: llvm.return
+llvm.func @plain_rows(%out: !llvm.ptr, %matrix: !llvm.ptr, %rows: i64, %length: i64) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  scf.for unsigned %i = %zero to %rows step %one : i64 {
+    %before = llvm.mul %i, %length : i64
+    scf.for unsigned %j = %zero to %length step %one : i64 {
+      %number = llvm.add %before, %j : i64
+      %element = llvm.getelementptr %matrix[%number] : (!llvm.ptr, i64) -> !llvm.ptr, f64
+      %value = llvm.load %element : !llvm.ptr -> f64
+      %at = llvm.getelementptr %out[%j] : (!llvm.ptr, i64) -> !llvm.ptr, f64
+      %sum = rmem.load @sums, %at align 8 : f64
+      %more = llvm.fadd %sum, %value : f64
+      rmem.store @sums, %more, %at align 8 : f64
+    }
+  }
+  llvm.return
+}
+
+// What is added to is read as something else, too, or stored twice.
+// CHECK-LABEL: llvm.func @twice(
+// CHECK-NOT: rmem.jammed
+// CHECK: llvm.return
+llvm.func @twice(%out: !llvm.ptr, %matrix: !llvm.ptr, %rows: i64, %length: i64) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  scf.for unsigned %i = %zero to %rows step %one : i64 {
+    %before = llvm.mul %i, %length : i64
+    scf.for unsigned %j = %zero to %length step %one : i64 {
+      %number = llvm.add %before, %j : i64
+      %element = llvm.getelementptr %matrix[%number] : (!llvm.ptr, i64) -> !llvm.ptr, f64
+      %value = rmem.load @rows, %element align 8 : f64
+      %at = llvm.getelementptr %out[%j] : (!llvm.ptr, i64) -> !llvm.ptr, f64
+      %sum = rmem.load @sums, %at align 8 : f64
+      %bits = rmem.load @sums, %at align 8 : i64
+      %scale = llvm.uitofp %bits : i64 to f64
+      %more = llvm.intr.fmuladd(%scale, %value, %sum) : (f64, f64, f64) -> f64
+      rmem.store @sums, %more, %at align 8 : f64
+    }
+  }
+  scf.for unsigned %i = %zero to %rows step %one : i64 {
+    %before = llvm.mul %i, %length : i64
+    scf.for unsigned %j = %zero to %length step %one : i64 {
+      %number = llvm.add %before, %j : i64
+      %element = llvm.getelementptr %matrix[%number] : (!llvm.ptr, i64) -> !llvm.ptr, f64
+      %value = rmem.load @rows, %element align 8 : f64
+      %at = llvm.getelementptr %out[%j] : (!llvm.ptr, i64) -> !llvm.ptr, f64
+      %sum = rmem.load @sums, %at align 8 : f64
+      rmem.store @sums, %value, %at align 8 : f64
+      %more = llvm.fadd %sum, %value : f64
+      rmem.store @sums, %more, %at align 8 : f64
+    }
+  }
+  llvm.return
+}
+
+// What is in no section is left as it is, and so is what is volatile.
 // CHECK-LABEL: llvm.func @plain(
 // CHECK-NOT: rmem.jammed
 // CHECK: llvm.return
