@@ -3,7 +3,6 @@
 #include "Strides.h"
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
-#include "Farside/Import/Numbers.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -30,11 +29,6 @@ constexpr unsigned mostDepth = 8;
 /// The lines of streams, with those that are sent for, are no more than such a part of a section that has more of them than
 /// before.
 constexpr int64_t partForStreams = 2;
-
-bool isDebugMarker(Operation *op) {
-  auto call = dyn_cast<LLVM::CallOp>(op);
-  return call && call.getCallee() == debugMarker;
-}
 
 /// Whether two values are the same because they are computed in the same way.
 bool isSame(Value one, Value other, unsigned depth = 0) {

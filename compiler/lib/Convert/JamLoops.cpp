@@ -5,7 +5,6 @@
 #include "Strides.h"
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
-#include "Farside/Import/Numbers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -35,11 +34,6 @@ constexpr int64_t partForRows = 2;
 constexpr size_t mostToLookAt = 8;
 /// From what one turn comes to to what the next one does, if they lie side by side.
 constexpr int64_t mostBytesBeside = 16;
-
-bool isDebugMarker(Operation *op) {
-  auto call = dyn_cast<LLVM::CallOp>(op);
-  return call && call.getCallee() == debugMarker;
-}
 
 /// A loop, loops in it one in the other, and what they do.
 struct Nest {

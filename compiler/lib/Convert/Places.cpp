@@ -5,6 +5,7 @@
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Remotable/Remotable.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
+#include "Farside/Import/Numbers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
@@ -195,6 +196,11 @@ bool keepsOrder(const Access &first, const Access &second, const SymbolTable &ta
   // not be.
   bool haveTypes = first.type && second.type;
   return isBehind(distance, stride, *first.size, *second.size) && (!haveTypes || first.type == second.type);
+}
+
+bool isDebugMarker(Operation *op) {
+  auto call = dyn_cast<LLVM::CallOp>(op);
+  return call && call.getCallee() == debugMarker;
 }
 
 bool knowsAddresses(LLVM::LLVMFuncOp function) {

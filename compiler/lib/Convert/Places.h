@@ -45,6 +45,9 @@ bool areApart(const Access &first, const Access &second, const mlir::SymbolTable
 /// its own did, as if all turns of the first came before all of the second.
 bool keepsOrder(const Access &first, const Access &second, const mlir::SymbolTable &tables);
 
+/// Whether an operation only tells debuggers of a value.
+bool isDebugMarker(mlir::Operation *op);
+
 /// Whether addresses of lines are known in a function: what plain accesses come to may be in sections.
 bool knowsAddresses(mlir::LLVM::LLVMFuncOp function);
 

@@ -28,7 +28,10 @@ Compile with farside-cc -fsections=FILE, and with -g for the names of lines. Lin
   by lookup    each time
   shared       by the lookup of one close to it
   held         a loop looks its line up once for many turns
-  held, ahead  and also sends for lines before it comes to them";
+  held, ahead  and also sends for lines before it comes to them
+  leaves first lines give way to others as soon as the loop has left them
+  fused        in a loop that was made of two
+  jammed       in a loop that takes several turns together";
 
 /// Options of `farside explain`.
 #[derive(Debug, Args)]
