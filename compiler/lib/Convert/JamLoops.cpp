@@ -195,7 +195,7 @@ private:
       scf::ForOp loop = nest.inner.back();
       std::optional<int64_t> stride = Strides(loop, layout).of(row->pointer);
       int64_t left = room / int64_t(rows.size()) - (2 + ahead) * line;
-      if (!stride || *stride <= 0 || left <= 0 || !isRowOn(row->pointer, *stride, loop, nest.outer, layout))
+      if (!stride || *stride <= 0 || *stride > line || left <= 0 || !isRowOn(row->pointer, *stride, loop, nest.outer, layout))
         return false;
       most = std::min(most.value_or(INT64_MAX), left / (turns * *stride));
     }
@@ -382,7 +382,8 @@ private:
     // What lies side by side is seen to.
     if (stride && std::abs(*stride) <= mostBytesBeside)
       own.map(pointer, LLVM::GEPOp::create(builder, op.getLoc(), pointer.getType(), builder.getI8Type(),
-                                           first.lookupOrDefault(pointer), ArrayRef<LLVM::GEPArg>{int32_t(*stride * turn)}));
+                                           first.lookupOrDefault(pointer),
+                                           ArrayRef<LLVM::GEPArg>{int32_t(*stride * int64_t(turn))}));
     builder.clone(op, own);
   }
 
