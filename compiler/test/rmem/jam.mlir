@@ -180,6 +180,29 @@ llvm.func @room(%out: !llvm.ptr, %matrix: !llvm.ptr, %rows: i64, %length: i64) {
   llvm.return
 }
 
+// Elements that are further apart than a line, however far that is, are no short rows: there is room for two turns.
+// CHECK-LABEL: llvm.func @huge(
+// CHECK: {rmem.jammed = 2 : i64}
+// CHECK-NOT: rmem.jammed
+// CHECK: llvm.return
+llvm.func @huge(%out: !llvm.ptr, %matrix: !llvm.ptr, %rows: i64, %length: i64) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  scf.for unsigned %i = %zero to %rows step %one : i64 {
+    %before = llvm.mul %i, %length : i64
+    scf.for unsigned %j = %zero to %length step %one : i64 {
+      %number = llvm.add %before, %j : i64
+      %element = llvm.getelementptr %matrix[%number] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<576460752303423488 x i64>
+      %value = rmem.load @few, %element align 8 : f64
+      %at = llvm.getelementptr %out[%j] : (!llvm.ptr, i64) -> !llvm.ptr, f64
+      %sum = rmem.load @sums, %at align 8 : f64
+      %more = llvm.fadd %sum, %value : f64
+      rmem.store @sums, %more, %at align 8 : f64
+    }
+  }
+  llvm.return
+}
+
 // With two matrices it is two turns.
 // CHECK-LABEL: llvm.func @two(
 // CHECK: {rmem.jammed = 2 : i64}
