@@ -191,7 +191,10 @@ private:
 
   void lower(rmem::FetchIfNotInCacheOp op) {
     SmallVector<Value> arguments{address(op.getSectionAttr()), op.getPointer(), flag(op.getTogether())};
-    lookup("farside_rt_want_", op.getSectionAttr(), arguments, /*written=*/false, none);
+    if (unsigned ways = section(op.getSectionAttr()).getWays(); ways == 1 || ways == 2)
+      lookup("farside_rt_want_", op.getSectionAttr(), arguments, /*written=*/false, none);
+    else
+      call("farside_rt_want", none, arguments);
     rewriter.eraseOp(op);
   }
 

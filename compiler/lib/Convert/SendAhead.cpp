@@ -193,18 +193,6 @@ private:
 
   Value number(int64_t value) { return arith::ConstantOp::create(builder, location, builder.getI64IntegerAttr(value)); }
 
-  Value isLess(Value one, Value other) {
-    return arith::CmpIOp::create(builder, location, arith::CmpIPredicate::ult, one, other);
-  }
-
-  /// Something that is done only if a condition holds.
-  void doIf(Value condition, llvm::function_ref<void()> act) {
-    auto when = scf::IfOp::create(builder, location, condition, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(when.thenBlock());
-    act();
-  }
-
   void makeLoop() {
     llvm::MapVector<Attribute, SmallVector<Target *>> sections;
     for (Target &target : targets)
@@ -223,10 +211,8 @@ private:
       for (Distance &distance : some)
         distance.takeFrom(loop, own + next.size() + 2 * (&distance - some.begin()));
       ask(some, asks, before);
-      for (Distance &distance : some) {
-        next.append({distance.ahead, distance.unsent});
-        sendInTurn(distance, togetherOf(some));
-      }
+      for (Distance &distance : some)
+        next.append({distance.ahead, send(distance, togetherOf(some))});
     }
     for (auto [at, value] : llvm::enumerate(next))
       loop.getBody()->getTerminator()->setOperand(own + at, value);
@@ -303,7 +289,7 @@ private:
       nothing.append({distance.ahead, number(noTurn)});
     scf::YieldOp::create(builder, location, nothing);
     builder.setInsertionPointToStart(is.thenBlock());
-    scf::YieldOp::create(builder, location, sendUntil(some, before));
+    scf::YieldOp::create(builder, location, distancesFrom(some, before));
     for (auto [at, distance] : llvm::enumerate(some)) {
       distance.ahead = asked.getResult(2 * at);
       distance.unsent = asked.getResult(2 * at + 1);
@@ -312,8 +298,8 @@ private:
 
   static StringRef section(ArrayRef<Distance> some) { return some.front().targets.front()->section.getValue(); }
 
-  /// How far ahead is sent for from this turn on. What the turns until then come to is sent for, unless it was.
-  SmallVector<Value> sendUntil(ArrayRef<Distance> some, Value before) {
+  /// How far ahead is sent for from this turn on, which is the first that is where nothing was sent for.
+  SmallVector<Value> distancesFrom(ArrayRef<Distance> some, Value before) {
     Value first = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, some.front().unsent, number(noTurn));
     Value turns;
     if (!hasLongTurns) {
@@ -321,7 +307,6 @@ private:
       turns = rmem::TurnsUntilHereOp::create(builder, location, builder.getI64Type(), section(some), since, turnsBetween);
     }
     SmallVector<Value> next;
-    int64_t together = togetherOf(some);
     for (const Distance &distance : some) {
       const Target &target = *distance.targets.front();
       Value ahead = number(target.most);
@@ -329,38 +314,27 @@ private:
         ahead = arith::MinUIOp::create(builder, location, turns, ahead);
       if (target.depth > 1)
         ahead = arith::MulIOp::create(builder, location, ahead, number(target.depth));
-      next.append({ahead, sendUntil(distance, first, ahead, together)});
+      Value unsent = arith::SelectOp::create(builder, location, first, loop.getInductionVar(), distance.unsent);
+      next.append({ahead, unsent});
     }
     return next;
   }
 
-  /// Returns the first turn that is not sent for.
-  Value sendUntil(const Distance &distance, Value first, Value ahead, int64_t together) {
-    Value turn = loop.getInductionVar();
-    Value known = arith::AddIOp::create(builder, location, turn, distance.ahead);
-    known = arith::MaxUIOp::create(builder, location, known, distance.unsent);
-    Value from = arith::SelectOp::create(builder, location, first, turn, known);
-    Value to = arith::AddIOp::create(builder, location, turn, ahead);
+  /// Sends for what turns come to that are so far ahead, as far as that was not done; returns the first turn that it was not
+  /// done for. That is one more with each turn, and many, or none, after the distance has changed.
+  Value send(const Distance &distance, int64_t together) {
+    Value last = arith::AddIOp::create(builder, location, loop.getInductionVar(), distance.ahead);
+    Value to = arith::AddIOp::create(builder, location, last, number(1));
     Value end = arith::MinUIOp::create(builder, location, to, loop.getUpperBound());
     auto none = [](OpBuilder &inner, Location at, Value, ValueRange) { scf::YieldOp::create(inner, at); };
-    auto each = scf::ForOp::create(builder, location, from, end, number(1), ValueRange(), none, /*unsignedCmp=*/true);
+    auto each = scf::ForOp::create(builder, location, distance.unsent, end, number(1), ValueRange(), none,
+                                   /*unsignedCmp=*/true);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(each.getBody());
     for (Target *target : distance.targets)
       send(*target, each.getInductionVar(), together);
     builder.setInsertionPointAfter(each);
-    return arith::MaxUIOp::create(builder, location, from, to);
-  }
-
-  /// What a later turn comes to.
-  void sendInTurn(const Distance &distance, int64_t together) {
-    Value turn = arith::AddIOp::create(builder, location, loop.getInductionVar(), distance.ahead);
-    Value isNew = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::uge, turn, distance.unsent);
-    Value comes = arith::AndIOp::create(builder, location, isLess(turn, loop.getUpperBound()), isNew);
-    doIf(comes, [&] {
-      for (Target *target : distance.targets)
-        send(*target, turn, together);
-    });
+    return arith::MaxUIOp::create(builder, location, distance.unsent, to);
   }
 
   void send(const Target &target, Value turn, int64_t together) {

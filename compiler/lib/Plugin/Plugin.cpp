@@ -3,6 +3,7 @@
 
 #include "Farside/Convert/Passes.h"
 #include "Farside/Lift/Passes.h"
+#include "Farside/Plugin/Lines.h"
 #include "Farside/Plugin/Marking.h"
 #include "Farside/Plugin/Trip.h"
 #include "Farside/Profile/Candidates.h"
@@ -245,6 +246,8 @@ public:
       errs() << nameOf(module) << ": remark: " << trip.same << " functions came back the very same, "
              << trip.changed.size() << " changed, " << trip.stayed.size() << " stayed [-Rfarside]\n";
     }
+    if (linked)
+      farside::dropLines(module);
     return trip.changed.empty() && !candidates ? PreservedAnalyses::all() : PreservedAnalyses::none();
   }
 
@@ -339,9 +342,9 @@ FarsidePass makePass(PassBuilder &builder, OptimizationLevel level) {
   return FarsidePass(builder.buildFunctionSimplificationPipeline(level, ThinOrFullLTOPhase::None));
 }
 
-/// Tidies up what is left behind, as clang does with what it makes of the source.
-void addConverting(PassBuilder &builder, ModulePassManager &manager, OptimizationLevel level) {
-  bool tidies = (!passes.empty() || isConverting()) && level != OptimizationLevel::O0;
+/// Tidies up what is left behind, as clang does with what it makes of the source, unless what comes next does so anyhow.
+void addConverting(PassBuilder &builder, ModulePassManager &manager, OptimizationLevel level, bool isTidiedUpLater) {
+  bool tidies = (!passes.empty() || isConverting()) && level != OptimizationLevel::O0 && !isTidiedUpLater;
   if (tidies)
     manager.addPass(SimplifiedPass());
   manager.addPass(makePass(builder, level));
@@ -377,7 +380,8 @@ void addLinking(PassBuilder &builder, ModulePassManager &manager, OptimizationLe
   converting.addPass(AlwaysInlinerPass());
   if (level != OptimizationLevel::O0)
     converting.addPass(builder.buildModuleSimplificationPipeline(level, ThinOrFullLTOPhase::None));
-  addConverting(builder, converting, level);
+  // The linker simplifies functions once more, unless it is told to do little.
+  addConverting(builder, converting, level, /*isTidiedUpLater=*/level.getSpeedupLevel() > 1);
   manager.addPass(ConvertingPasses(std::move(converting)));
 }
 
@@ -402,7 +406,7 @@ void registerPasses(PassBuilder &builder) {
         // Without optimization nothing else inlines before this.
         if (isConverting() && level == OptimizationLevel::O0)
           manager.addPass(AlwaysInlinerPass());
-        addConverting(builder, manager, level);
+        addConverting(builder, manager, level, /*isTidiedUpLater=*/false);
       });
   builder.registerFullLinkTimeOptimizationEarlyEPCallback(
       [&builder](ModulePassManager &manager, OptimizationLevel level) { addLinking(builder, manager, level); });

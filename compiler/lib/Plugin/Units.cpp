@@ -1,6 +1,7 @@
 // What clang loads for units that are converted when they are linked. It needs nothing of MLIR, which takes as long to load
 // as clang takes for a small unit.
 
+#include "Farside/Plugin/Lines.h"
 #include "Farside/Plugin/Marking.h"
 #include "Farside/Profile/Kept.h"
 #include "Farside/Remote/Plan.h"
@@ -21,6 +22,8 @@ namespace {
 cl::opt<std::string> sections("farside-sections", cl::desc("The section file"));
 cl::opt<bool> profiled("farside-profiled", cl::desc("The program is profiled"));
 
+cl::opt<bool> withLines("farside-lines", cl::desc("The program is to have its line tables"));
+
 cl::opt<bool> withoutCode("farside-without-code", cl::desc("Only the linker that converts the unit will see it"));
 
 const farside::SectionFile &sectionFile() {
@@ -33,6 +36,8 @@ class MarkingPass : public PassInfoMixin<MarkingPass> {
 public:
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
     farside::markUnit(module, sectionFile(), /*isLinked=*/true);
+    if (withLines)
+      farside::keepLines(module);
     return PreservedAnalyses::none();
   }
 

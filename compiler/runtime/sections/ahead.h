@@ -25,15 +25,10 @@ PART void farside_rt_want_known(const struct farside_section *section, const voi
         farside_rt_send_for(section, pointer, together);
 }
 
-#define WANT(structure)                                                                                                \
-    PART void farside_rt_want_##structure(const struct farside_section *section, const void *pointer,                  \
-                                          uint32_t together) {                                                         \
-        if (section->id && farside_slot_(section, farside_line_(section, number(pointer))) < 0)                        \
-            farside_rt_send_for(section, pointer, together);                                                           \
-    }
-
-WANT(set)
-WANT(full)
+CALL void farside_rt_want(const struct farside_section *section, const void *pointer, uint32_t together) {
+    if (section->id && farside_slot_(section, farside_line_(section, number(pointer))) < 0)
+        farside_rt_send_for(section, pointer, together);
+}
 
 /* The address of bytes that are here, in one line that nobody else uses; else null. `pointer` may be any number. */
 PART const void *farside_rt_peek_known(const struct farside_section *section, const void *pointer, size_t size,
@@ -80,7 +75,7 @@ PART void farside_rt_follow_known(const struct farside_section *section, const v
         slot = farside_slot_(section, farside_line_(section, number(at)));                                             \
         if (slot < 0 || farside_is_split(section, number(at), sizeof next)) return;                                    \
         memcpy(&next, farside_in_slot_(section, slot, number(at)), sizeof next);                                       \
-        farside_rt_want_##structure(section, next, 1);                                                                 \
+        farside_rt_want(section, next, 1);                                                                             \
     }
 
 FOLLOW(set)

@@ -54,15 +54,11 @@ PART void *farside_rt_hold(const struct farside_section *section, void *pointer,
     return is_plain(pointer) ? pointer : farside_rt_hold_line(section, pointer, size, stride, turns, written);
 }
 
-CALL void farside_rt_let_go_line(const struct farside_section *section, const void *address) {
-    farside_unpin_line(section, address);
-}
-
-PART void farside_rt_let_go(const struct farside_section *section, const void *address) {
+CALL void farside_rt_let_go(const struct farside_section *section, const void *address) {
     const uint64_t slot = farside_slot_at_(section, address);
     if (!address || slot >= section->slots) return;
     if (section->shared)
-        farside_rt_let_go_line(section, address);
+        farside_unpin_line(section, address);
     else
         section->states[slot] -= FARSIDE_PIN_;
 }

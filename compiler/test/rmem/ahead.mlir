@@ -9,8 +9,8 @@ rmem.cache_section @few capacity 4096 line 128 ways 1 ahead 8
 
 llvm.func @work(i64)
 
-// What pointers lead to that are loaded from a line that is held: with each turn for a later one, and all turns until then
-// when it first is worthwhile. How far ahead is found out anew with how long turns took; no turn is sent for twice.
+// What pointers lead to that are loaded from a line that is held: with each turn for a later one, and for all turns until then
+// where it has become worthwhile. How far ahead is found out anew with how long turns took; no turn is sent for twice.
 // CHECK-LABEL: llvm.func @lead
 // CHECK: %[[LINE:.*]] = rmem.hold @numbers
 // CHECK: %[[NEVER:.*]] = arith.constant -1
@@ -26,26 +26,22 @@ llvm.func @work(i64)
 // CHECK: %[[COMING:.*]] = rmem.turns_until_here @nodes, %[[SINCE]] turns 64
 // CHECK: %[[MOST:.*]] = arith.constant 64
 // CHECK: %[[FAR:.*]] = arith.minui %[[COMING]], %[[MOST]]
-// CHECK: %[[NEXT:.*]] = arith.addi %[[TURN]], %[[BEFORE]]
-// CHECK: %[[KNOWN:.*]] = arith.maxui %[[NEXT]], %[[UNSENT]]
-// CHECK: %[[FROM:.*]] = arith.select %[[FIRST]], %[[TURN]], %[[KNOWN]]
-// CHECK: %[[TO:.*]] = arith.addi %[[TURN]], %[[FAR]]
-// CHECK: %[[HERE:.*]] = arith.minui %[[TO]], %[[END]]
-// CHECK: scf.for unsigned %{{.*}} = %[[FROM]] to %[[HERE]]
-// CHECK: rmem.fetch_if_not_in_cache @nodes
-// CHECK: %[[UNTIL:.*]] = arith.maxui %[[FROM]], %[[TO]]
-// CHECK: scf.yield %[[FAR]], %[[UNTIL]]
+// CHECK: %[[FROM:.*]] = arith.select %[[FIRST]], %[[TURN]], %[[UNSENT]]
+// CHECK: scf.yield %[[FAR]], %[[FROM]]
 // CHECK: scf.yield %[[BEFORE]], %{{.*}}
 // CHECK: scf.yield %[[BEFORE]], %[[UNSENT]]
-// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[DISTANCE]]#0
-// CHECK: %[[NEW:.*]] = arith.cmpi uge, %[[LATER]], %[[DISTANCE]]#1
-// CHECK: %[[COMES:.*]] = arith.cmpi ult, %[[LATER]], %[[END]]
-// CHECK: arith.andi %[[COMES]], %[[NEW]]
-// CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]]
+// CHECK: %[[LAST:.*]] = arith.addi %[[TURN]], %[[DISTANCE]]#0
+// CHECK: %[[TO:.*]] = arith.addi %[[LAST]], %{{.*}}
+// CHECK: %[[HERE:.*]] = arith.minui %[[TO]], %[[END]]
+// CHECK: scf.for unsigned %[[LATER:.*]] = %[[DISTANCE]]#1 to %[[HERE]]
+// CHECK: %[[WAY:.*]] = arith.muli %[[LATER]]
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]][%[[WAY]]]
 // CHECK: %[[NODE:.*]] = llvm.load %[[AT]]
 // CHECK: %[[FIELD:.*]] = llvm.getelementptr %[[NODE]][16]
 // CHECK: %[[KNOWN:.*]] = llvm.freeze %[[FIELD]]
 // CHECK: rmem.fetch_if_not_in_cache @nodes, %[[KNOWN]] together 16
+// CHECK: arith.maxui %[[DISTANCE]]#1, %[[TO]]
+// CHECK-NOT: rmem.fetch_if_not_in_cache
 // CHECK: rmem.load @nodes
 llvm.func @lead(%array: !llvm.ptr, %count: i64) -> i64 {
   %zero = llvm.mlir.constant(0 : i64) : i64
@@ -66,7 +62,6 @@ llvm.func @lead(%array: !llvm.ptr, %count: i64) -> i64 {
 
 // Together with as many as the section says.
 // CHECK-LABEL: llvm.func @lead_by_four
-// CHECK: rmem.fetch_if_not_in_cache @batches, %{{.*}} together 4
 // CHECK: rmem.fetch_if_not_in_cache @batches, %{{.*}} together 4
 llvm.func @lead_by_four(%array: !llvm.ptr, %count: i64) -> i64 {
   %zero = llvm.mlir.constant(0 : i64) : i64
@@ -112,8 +107,8 @@ llvm.func @lead_to_small(%array: !llvm.ptr, %count: i64) -> i64 {
 // CHECK: rmem.misses @few
 // CHECK: %[[MOST:.*]] = arith.constant 4
 // CHECK: arith.minui %{{.*}}, %[[MOST]]
-// CHECK: rmem.fetch_if_not_in_cache @few
-// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[DISTANCE]]#0
+// CHECK: arith.addi %[[TURN]], %[[DISTANCE]]#0
+// CHECK: scf.for unsigned %[[LATER:.*]] = %[[DISTANCE]]#1 to
 // CHECK: llvm.getelementptr %arg0[%[[LATER]]]
 // CHECK: rmem.fetch_if_not_in_cache @few
 // CHECK-NOT: rmem.fetch_if_not_in_cache
@@ -147,15 +142,15 @@ llvm.func @records(%array: !llvm.ptr, %count: i64) {
 // CHECK: %[[EACH:.*]] = arith.minui %[[COMING]], %[[MOST]]
 // CHECK: %[[TWO:.*]] = arith.constant 2
 // CHECK: %[[TWICE:.*]] = arith.muli %[[EACH]], %[[TWO]]
-// CHECK: rmem.fetch_if_not_in_cache @nodes
 // CHECK: %[[MOST_OF_OTHER:.*]] = arith.constant 32
 // CHECK: %[[ONCE:.*]] = arith.minui %[[COMING]], %[[MOST_OF_OTHER]]
-// CHECK: rmem.peek @nodes
 // CHECK: scf.yield %[[TWICE]], %{{.*}}, %[[ONCE]], %{{.*}}
 // CHECK: arith.addi %[[TURN]], %[[DISTANCE]]#0
+// CHECK: scf.for unsigned %{{.*}} = %[[DISTANCE]]#1 to
 // CHECK: llvm.load
 // CHECK: rmem.fetch_if_not_in_cache @nodes
 // CHECK: arith.addi %[[TURN]], %[[DISTANCE]]#2
+// CHECK: scf.for unsigned %{{.*}} = %[[DISTANCE]]#3 to
 // CHECK: %[[INDEX:.*]] = llvm.load
 // CHECK: %[[WHERE:.*]] = llvm.getelementptr %arg1[%[[INDEX]]]
 // CHECK: %[[KNOWN:.*]] = llvm.freeze %[[WHERE]]
@@ -237,8 +232,10 @@ llvm.func @followed(%nodes: !llvm.ptr, %count: i64) -> i64 {
 // CHECK: %[[DISTANCE:.*]]:2 = scf.if
 // CHECK: rmem.misses @nodes
 // CHECK: rmem.turns_until_here @nodes
-// CHECK: %[[LATER:.*]] = arith.addi %[[TURN]], %[[DISTANCE]]#0
-// CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]]
+// CHECK: arith.addi %[[TURN]], %[[DISTANCE]]#0
+// CHECK: scf.for unsigned %[[LATER:.*]] = %[[DISTANCE]]#1 to
+// CHECK: %[[WAY:.*]] = arith.muli %[[LATER]]
+// CHECK: %[[AT:.*]] = llvm.getelementptr %[[LINE]][%[[WAY]]]
 // CHECK: %[[KEY:.*]] = llvm.load %[[AT]]
 // CHECK: %[[ENTRY:.*]] = llvm.getelementptr %arg1[%[[KEY]]]
 // CHECK: %[[KNOWN:.*]] = llvm.freeze %[[ENTRY]]

@@ -135,10 +135,10 @@ llvm.func @soon(%at: !llvm.ptr, %turns: i64) -> i1 {
   // CHECK: %[[ALONE:.*]] = llvm.mlir.constant(1 : i32)
   // CHECK: llvm.call @farside_rt_want_known(%{{.*}}, %arg0, %[[ALONE]], %{{.*}}, %{{.*}}, %{{.*}})
   rmem.fetch_if_not_in_cache @nodes, %at
-  // CHECK: llvm.call @farside_rt_want_set(%{{.*}}, %arg0, %{{.*}})
+  // CHECK: llvm.call @farside_rt_want(%{{.*}}, %arg0, %{{.*}})
   rmem.fetch_if_not_in_cache @wide, %at
   // CHECK: %[[TOGETHER:.*]] = llvm.mlir.constant(9 : i32)
-  // CHECK: llvm.call @farside_rt_want_full(%{{.*}}, %arg0, %[[TOGETHER]])
+  // CHECK: llvm.call @farside_rt_want(%{{.*}}, %arg0, %[[TOGETHER]])
   rmem.fetch_if_not_in_cache @anywhere, %at together 9
   // CHECK: llvm.call @farside_rt_follow_known(%{{.*}}, %arg0, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
   rmem.follow @nodes, %at

@@ -91,6 +91,17 @@ bool isSource(const std::string &argument) {
   return false;
 }
 
+/// Whether the user wants line tables, or may: nobody looks into response files.
+bool asksForLines(const std::vector<std::string> &arguments) {
+  bool asks = false;
+  for (const std::string &argument : arguments)
+    if (argument.starts_with('@'))
+      return true;
+    else if (argument.starts_with("-g") && !argument.starts_with("-gcc"))
+      asks = argument != "-g0";
+  return asks;
+}
+
 /// The level of the linker's optimization that goes with clang's.
 std::string levelOf(const std::vector<std::string> &arguments) {
   std::string level = "2";
@@ -145,6 +156,8 @@ std::vector<std::string> unitOptions(const Arguments &arguments) {
     options.push_back("-farside-sections=" + arguments.sections);
   if (arguments.profiled)
     options.push_back("-farside-profiled");
+  if (asksForLines(arguments.clang))
+    options.push_back("-farside-lines");
   if (arguments.isCompiledAndLinked())
     options.push_back("-farside-without-code");
   return options;
@@ -224,15 +237,11 @@ Arguments sortArguments(const std::vector<std::string> &given) {
 std::vector<std::string> translateCommand(const Arguments &arguments, const std::string &translator) {
   constexpr std::string_view processorOption = "-march=";
   std::vector<std::string> command{translator};
-  bool lines = false;
-  for (const std::string &argument : arguments.clang) {
-    if (startsWithAny(argument, {"-g"}) && !startsWithAny(argument, {"-gcc"}))
-      lines = argument != "-g0";
-    else if (argument.starts_with(processorOption))
+  for (const std::string &argument : arguments.clang)
+    if (argument.starts_with(processorOption))
       command = {translator, "--cpu=" + argument.substr(processorOption.size())};
-  }
   // Allocations are known by their place in the source.
-  if (lines || (!arguments.plain && arguments.isConverting()))
+  if (asksForLines(arguments.clang) || (!arguments.plain && arguments.isConverting()))
     command.push_back("--line-tables");
   return command;
 }
