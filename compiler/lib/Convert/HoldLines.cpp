@@ -1,4 +1,5 @@
 #include "Bytes.h"
+#include "HoldRows.h"
 #include "Rows.h"
 #include "Streams.h"
 #include "Farside/Convert/Passes.h"
@@ -11,6 +12,7 @@
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include <optional>
+#include <utility>
 
 using namespace mlir;
 
@@ -20,24 +22,62 @@ namespace farside {
 
 namespace {
 
+/// What a loop goes through, and what it does with it from one turn on.
+struct Way {
+  Stream stream;
+  /// What a loop around it holds of it, or may; nothing if no value is there.
+  HeldRow row;
+  Value pointer, line;
+  /// How many turns it takes until nothing comes back to it, if that is known.
+  Value untilDone;
+};
+
 /// One loop that may hold lines.
 class Holding {
 public:
-  Holding(scf::ForOp loop, ModuleOp module)
-      : loop(loop), tables(module), layout(module), builder(loop), location(loop.getLoc()) {}
+  Holding(scf::ForOp loop, ModuleOp module, HeldRows &rows)
+      : loop(loop), rows(rows), tables(module), layout(module), builder(loop), location(loop.getLoc()) {}
 
   bool convert() {
-    streams = streamsOf(loop, tables, layout);
-    if (streams.empty())
+    for (Stream &stream : streamsOf(loop, tables, layout)) {
+      HeldRow row = rows.lookup(stream.accesses.front().op);
+      rows.erase(stream.accesses.front().op);
+      ways.push_back({stream, row, {}, {}, {}});
+    }
+    if (ways.empty())
       return false;
-    makeLoop();
+    scf::IfOp either = areAllRows() ? chooseByRows() : scf::IfOp();
+    ResultRange results = makeLoop();
+    if (either) {
+      builder.setInsertionPointToEnd(either.elseBlock());
+      finish(builder, location, either.elseBlock(), results);
+    }
+    loop.replaceAllUsesWith(either ? either.getResults() : results);
+    loop.erase();
     return true;
   }
 
 private:
   Value number(int64_t value) { return arith::ConstantOp::create(builder, location, builder.getI64IntegerAttr(value)); }
 
-  void makeLoop() {
+  bool areAllRows() const {
+    return llvm::all_of(ways, [](const Way &way) { return bool(way.row.line); });
+  }
+
+  /// Where all that the loop goes through is held by the loop around it, it is plain memory. Else lines are held as if none were.
+  scf::IfOp chooseByRows() {
+    Value all, start = number(0);
+    for (const Way &way : ways)
+      all = all ? arith::AndIOp::create(builder, location, all, way.row.isHeld).getResult() : way.row.isHeld;
+    auto either = scf::IfOp::create(builder, location, loop.getResultTypes(), all, /*addThen=*/true, /*addElse=*/true);
+    for (Way &way : ways)
+      way.line = std::exchange(way.row, {}).line;
+    makeHeld(either.thenBlock(), start, loop.getUpperBound(), loop.getInitArgs());
+    startIn(builder, either.elseBlock());
+    return either;
+  }
+
+  ResultRange makeLoop() {
     SmallVector<Value> inits{number(0)};
     llvm::append_range(inits, loop.getInitArgs());
     auto on = scf::WhileOp::create(
@@ -54,8 +94,7 @@ private:
           builder.setInsertionPointToEnd(values[0].getParentBlock());
           makeTurns(values[0], values.drop_front());
         });
-    loop.replaceAllUsesWith(on.getResults().drop_front());
-    loop.erase();
+    return on.getResults().drop_front();
   }
 
   /// From turn `at` on, as many turns as all lines last, or one.
@@ -65,42 +104,61 @@ private:
     Value rest = arith::SubIOp::create(builder, location, loop.getUpperBound(), at);
     Value start = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, at, number(0));
     Value turns = rest;
-    SmallVector<Value> pointers, lines, untilDone;
-    for (const Stream &stream : streams) {
+    for (Way &way : ways) {
+      const Stream &stream = way.stream;
       RowsBehind behind(builder, location, tables, layout, stream, loop, loop.getUpperBound());
-      std::optional<Rows> rows = behind.find(loop, start);
-      untilDone.push_back(behind.turnsUntilDone(loop, rows));
-      pointers.push_back(moved(builder, location, copyOf(builder, loop, stream.base, copies), stream.low));
-      Value last = rmem::TurnsOp::create(builder, location, builder.getI64Type(), stream.section.getValue(),
-                                         pointers.back(), stream.size(), stream.stride);
+      std::optional<Rows> more = behind.find(loop, start);
+      way.untilDone = behind.turnsUntilDone(loop, more);
+      way.pointer = moved(builder, location, copyOf(builder, loop, stream.base, copies), stream.low);
+      // What is held is plain memory, which lasts for all turns, and of which nothing is held or sent for.
+      if (way.row.line)
+        way.pointer = arith::SelectOp::create(builder, location, way.row.isHeld, after(way.row.line, at, stream), way.pointer);
+      Value last = rmem::TurnsOp::create(builder, location, builder.getI64Type(), stream.section.getValue(), way.pointer,
+                                         stream.size(), stream.stride);
       turns = arith::MinUIOp::create(builder, location, turns, last);
       if (tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr()).getAhead())
-        behind.sendAhead(rows, pointers.back(), rest, start);
+        behind.sendAhead(more, way.pointer, rest, start);
     }
     Value held = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
-    for (auto [stream, pointer] : llvm::zip(streams, pointers)) {
-      Value line = rmem::HoldOp::create(builder, location, pointer.getType(), stream.section.getValue(), pointer, turns,
-                                        stream.size(), stream.stride, stream.written);
-      Value none = LLVM::ZeroOp::create(builder, location, line.getType());
-      Value isHeld = LLVM::ICmpOp::create(builder, location, LLVM::ICmpPredicate::ne, line, none);
+    for (Way &way : ways) {
+      const Stream &stream = way.stream;
+      way.line = rmem::HoldOp::create(builder, location, way.pointer.getType(), stream.section.getValue(), way.pointer, turns,
+                                      stream.size(), stream.stride, stream.written);
+      Value none = LLVM::ZeroOp::create(builder, location, way.line.getType());
+      Value isHeld = LLVM::ICmpOp::create(builder, location, LLVM::ICmpPredicate::ne, way.line, none);
       held = arith::AndIOp::create(builder, location, held, isHeld);
-      lines.push_back(line);
     }
     auto either = scf::IfOp::create(builder, location, carried.getTypes(), held, /*addThen=*/true, /*addElse=*/true);
-    makeHeld(either.thenBlock(), at, turns, lines, carried);
+    makeHeld(either.thenBlock(), at, turns, carried);
     makeSingle(either.elseBlock(), at, carried);
-    for (auto [stream, line] : llvm::zip(streams, lines))
-      rmem::LetGoOp::create(builder, location, stream.section.getValue(), line);
-    for (const Stream &stream : streams)
-      if (stream.written && tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr()).getCopies())
-        rmem::ChangedOp::create(builder, location, stream.section.getValue());
     Value done = arith::SelectOp::create(builder, location, held, turns, number(1));
-    for (auto [stream, pointer, all] : llvm::zip(streams, pointers, untilDone))
-      if (all)
-        rmem::DoneOp::create(builder, stream.location(), stream.section.getValue(), pointer, done, all, stream.stride);
+    for (const Way &way : ways)
+      letGo(way, done);
     SmallVector<Value> next{arith::AddIOp::create(builder, location, at, done)};
     llvm::append_range(next, either.getResults());
     scf::YieldOp::create(builder, location, next);
+  }
+
+  void letGo(const Way &way, Value done) {
+    const Stream &stream = way.stream;
+    Value line = way.line;
+    // A row stays.
+    if (way.row.line) {
+      Value none = LLVM::ZeroOp::create(builder, location, line.getType());
+      line = arith::SelectOp::create(builder, location, way.row.isHeld, none, line);
+    }
+    rmem::LetGoOp::create(builder, location, stream.section.getValue(), line);
+    if (stream.written && tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr()).getCopies())
+      rmem::ChangedOp::create(builder, location, stream.section.getValue());
+    if (way.untilDone)
+      rmem::DoneOp::create(builder, stream.location(), stream.section.getValue(), way.pointer, done, way.untilDone,
+                           stream.stride);
+  }
+
+  /// The address of what a stream comes to so many turns on.
+  Value after(Value line, Value turns, const Stream &stream) {
+    Value way = arith::MulIOp::create(builder, location, turns, number(stream.stride));
+    return LLVM::GEPOp::create(builder, location, line.getType(), builder.getI8Type(), line, ValueRange{way});
   }
 
   /// The body as it is, with lookups.
@@ -119,7 +177,7 @@ private:
   }
 
   /// The body for so many turns, with plain accesses to what is held.
-  void makeHeld(Block *block, Value at, Value turns, ArrayRef<Value> lines, ValueRange carried) {
+  void makeHeld(Block *block, Value at, Value turns, ValueRange carried) {
     OpBuilder::InsertionGuard guard(builder);
     startIn(builder, block);
     auto none = [](OpBuilder &, Location, Value, ValueRange) {};
@@ -131,11 +189,10 @@ private:
                arith::AddIOp::create(builder, location, at, inner.getInductionVar()).getResult());
     copies.map(loop.getRegionIterArgs(), inner.getRegionIterArgs());
     DenseMap<Operation *, Value> addresses;
-    for (auto [stream, line] : llvm::zip(streams, lines)) {
-      Value way = arith::MulIOp::create(builder, location, inner.getInductionVar(), number(stream.stride));
-      Value address = LLVM::GEPOp::create(builder, location, line.getType(), builder.getI8Type(), line, ValueRange{way});
-      for (auto [access, offset] : stream.accesses)
-        addresses[access] = moved(builder, location, address, offset - stream.low);
+    for (const Way &way : ways) {
+      Value address = after(way.line, inner.getInductionVar(), way.stream);
+      for (auto [access, offset] : way.stream.accesses)
+        addresses[access] = moved(builder, location, address, offset - way.stream.low);
     }
     for (Operation &op : loop.getBody()->without_terminator()) {
       Value address = addresses.lookup(&op);
@@ -153,19 +210,24 @@ private:
   }
 
   scf::ForOp loop;
+  HeldRows &rows;
   SymbolTable tables;
   DataLayout layout;
   OpBuilder builder;
   Location location;
-  SmallVector<Stream> streams;
+  SmallVector<Way> ways;
 };
 
 struct HoldLines : impl::HoldLinesBase<HoldLines> {
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    HeldRows rows;
     for (scf::ForOp loop : loops)
-      if (Holding(loop, getOperation()).convert())
+      if (holdRows(loop, getOperation(), rows))
+        ++holdingRows;
+    for (scf::ForOp loop : loops)
+      if (Holding(loop, getOperation(), rows).convert())
         ++held;
   }
 };

@@ -1,8 +1,9 @@
+#include "HoldRows.h"
+
 #include "Bytes.h"
 #include "Rows.h"
 #include "Streams.h"
 #include "Strides.h"
-#include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -10,16 +11,12 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
-#include "mlir/Pass/Pass.h"
 #include "llvm/ADT/STLExtras.h"
 #include <optional>
 
 using namespace mlir;
 
 namespace farside {
-#define GEN_PASS_DEF_HOLDROWS
-#include "Farside/Convert/Passes.h.inc"
-
 namespace {
 
 /// So many rows are held at once at most, besides the lines that loops in the loop hold.
@@ -33,13 +30,6 @@ struct Row {
   SmallVector<Value> conditions;
 };
 
-/// A row that is held, unless `line` is null.
-struct Held {
-  Value line, pointer, turns;
-  /// How many turns it takes until nothing comes back to what was held, if that is known.
-  Value all;
-};
-
 bool isInElse(Operation *op, Operation *within) {
   for (Operation *around = op->getParentOp(); around != within; op = around, around = op->getParentOp())
     if (auto either = dyn_cast<scf::IfOp>(around); either && op->getBlock() != either.thenBlock())
@@ -47,29 +37,39 @@ bool isInElse(Operation *op, Operation *within) {
   return false;
 }
 
-/// A loop that may hold rows, if each is in one line.
+/// A loop that may hold rows, each if it is in one line.
 class RowHolding {
 public:
   RowHolding(scf::ForOp loop, ModuleOp module)
       : loop(loop), tables(module), layout(module), builder(loop), location(loop.getLoc()) {}
 
-  bool convert() {
+  bool convert(HeldRows &held) {
     if (!countsFromZero(loop) || !linesStayIn(loop, tables))
       return false;
     loop.getBody()->walk([&](scf::ForOp inner) { addRowsOf(inner); });
     if (rows.empty() || rows.size() > mostRows)
       return false;
-    holdRows();
+    for (Row &row : rows)
+      held[row.stream.accesses.front().op] = hold(row);
     return true;
   }
 
 private:
   Value number(int64_t value) { return arith::ConstantOp::create(builder, location, builder.getI64IntegerAttr(value)); }
 
+  /// A loop around one that holds lines holds none.
+  bool hasHoldingLoops(scf::ForOp inner) {
+    return inner.getBody()
+        ->walk([&](scf::ForOp nested) {
+          return streamsOf(nested, tables, layout).empty() ? WalkResult::advance() : WalkResult::interrupt();
+        })
+        .wasInterrupted();
+  }
+
   void addRowsOf(scf::ForOp inner) {
     SmallVector<Value> conditions;
     if (loopAround(inner, conditions) != loop || isInElse(inner, loop) || !isSameInTurns(inner.getUpperBound(), loop) ||
-        !llvm::all_of(conditions, [&](Value value) { return isSameInTurns(value, loop); }))
+        !llvm::all_of(conditions, [&](Value value) { return isSameInTurns(value, loop); }) || hasHoldingLoops(inner))
       return;
     for (Stream &stream : streamsOf(inner, tables, layout))
       if (isSameInTurns(stream.base, loop, inner.getInductionVar()))
@@ -95,7 +95,9 @@ private:
     return andThen(result, is(last, arith::CmpIPredicate::uge, turns));
   }
 
-  Held hold(Row &row) {
+  /// Holds it before the loop, and no longer behind it.
+  HeldRow hold(Row &row) {
+    OpBuilder::InsertionGuard guard(builder);
     IRMapping copies;
     const Stream &stream = row.stream;
     Value turns = copyOf(builder, loop, row.inner.getUpperBound(), copies);
@@ -107,7 +109,6 @@ private:
     Value all = behind.turnsUntilDone(loop, more);
     auto when = scf::IfOp::create(builder, location, pointer.getType(), isInOneLine(row, pointer, turns, copies),
                                   /*addThen=*/true, /*addElse=*/true);
-    OpBuilder::InsertionGuard guard(builder);
     startIn(builder, when.thenBlock());
     if (tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr()).getAhead())
       behind.sendAhead(more, pointer, turns, start);
@@ -115,64 +116,21 @@ private:
                                       stream.size(), stream.stride, stream.written);
     finish(builder, location, when.thenBlock(), line);
     startIn(builder, when.elseBlock());
-    Value nothing = LLVM::ZeroOp::create(builder, location, pointer.getType());
-    finish(builder, location, when.elseBlock(), nothing);
-    return {when.getResult(0), pointer, turns, all};
-  }
-
-  void holdRows() {
-    SmallVector<Held> lines;
-    Value isHeld = arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
-    for (Row &row : rows) {
-      lines.push_back(hold(row));
-      Value line = lines.back().line, none = LLVM::ZeroOp::create(builder, location, line.getType());
-      Value isThis = LLVM::ICmpOp::create(builder, location, LLVM::ICmpPredicate::ne, line, none);
-      isHeld = arith::AndIOp::create(builder, location, isHeld, isThis);
-    }
-    auto either = scf::IfOp::create(builder, location, loop.getResultTypes(), isHeld, /*addThen=*/true,
-                                    /*addElse=*/true);
-    either->setAttr(doesTheSame, builder.getUnitAttr());
-    letGo(lines);
-    makeHeld(either.thenBlock(), lines);
-    startIn(builder, either.elseBlock());
-    finish(builder, location, either.elseBlock(), builder.clone(*loop)->getResults());
-    loop.replaceAllUsesWith(either.getResults());
-    loop.erase();
-  }
-
-  void letGo(ArrayRef<Held> lines) {
-    for (auto [row, held] : llvm::zip(rows, lines)) {
-      rmem::LetGoOp::create(builder, location, row.stream.section.getValue(), held.line);
-      if (row.stream.written && tables.lookup<rmem::CacheSectionOp>(row.stream.section.getAttr()).getCopies())
-        rmem::ChangedOp::create(builder, location, row.stream.section.getValue());
-    }
-  }
-
-  /// The loop with plain accesses to what is held.
-  void makeHeld(Block *block, ArrayRef<Held> lines) {
-    OpBuilder::InsertionGuard guard(builder);
-    startIn(builder, block);
-    IRMapping copies;
-    Operation *made = builder.clone(*loop, copies);
-    for (auto [row, held] : llvm::zip(rows, lines))
-      if (held.all)
-        rmem::DoneOp::create(builder, row.stream.location(), row.stream.section.getValue(), held.pointer, held.turns,
-                             held.all, row.stream.stride);
-    finish(builder, location, block, made->getResults());
-    for (auto [row, held] : llvm::zip(rows, lines))
-      for (auto [access, offset] : row.stream.accesses)
-        turnToPlain(copies.lookup(access), held.line, copies.lookup(row.inner.getInductionVar()), row.stream,
-                    offset - row.stream.low);
-  }
-
-  /// Has an access come to what is held, in turn `turn` of the loop in the loop.
-  void turnToPlain(Operation *access, Value line, Value turn, const Stream &stream, int64_t offset) {
-    builder.setInsertionPoint(access);
-    Value way = arith::MulIOp::create(builder, location, turn, number(stream.stride));
-    Value address = LLVM::GEPOp::create(builder, location, line.getType(), builder.getI8Type(), line, ValueRange{way});
-    if (Value loaded = accessHeld(builder, access, moved(builder, location, address, offset), {}))
-      access->getResult(0).replaceAllUsesWith(loaded);
-    access->erase();
+    Value none = LLVM::ZeroOp::create(builder, location, pointer.getType());
+    finish(builder, location, when.elseBlock(), none);
+    builder.setInsertionPointAfter(when);
+    none = LLVM::ZeroOp::create(builder, location, pointer.getType());
+    Value isHeld = LLVM::ICmpOp::create(builder, location, LLVM::ICmpPredicate::ne, when.getResult(0), none);
+    builder.setInsertionPointAfter(loop);
+    auto after = scf::IfOp::create(builder, location, TypeRange(), isHeld, /*addThenBlock=*/true, /*addElseBlock=*/false);
+    startIn(builder, after.thenBlock());
+    rmem::LetGoOp::create(builder, location, stream.section.getValue(), when.getResult(0));
+    if (stream.written && tables.lookup<rmem::CacheSectionOp>(stream.section.getAttr()).getCopies())
+      rmem::ChangedOp::create(builder, location, stream.section.getValue());
+    if (all)
+      rmem::DoneOp::create(builder, stream.location(), stream.section.getValue(), pointer, turns, all, stream.stride);
+    finish(builder, location, after.thenBlock(), {});
+    return {when.getResult(0), isHeld};
   }
 
   scf::ForOp loop;
@@ -183,15 +141,8 @@ private:
   SmallVector<Row> rows;
 };
 
-struct HoldRows : impl::HoldRowsBase<HoldRows> {
-  void runOnOperation() override {
-    SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    for (scf::ForOp loop : loops)
-      if (RowHolding(loop, getOperation()).convert())
-        ++held;
-  }
-};
-
 } // namespace
+
+bool holdRows(scf::ForOp loop, ModuleOp module, HeldRows &rows) { return RowHolding(loop, module).convert(rows); }
+
 } // namespace farside

@@ -106,8 +106,7 @@ void RowsBehind::sendAhead(std::optional<Rows> rows, Value pointer, Value rest, 
 scf::ForOp loopAround(Operation *op, SmallVectorImpl<Value> &conditions) {
   Operation *around = op->getParentOp();
   for (; isa<scf::IfOp>(around); around = around->getParentOp())
-    if (!around->hasAttr(doesTheSame))
-      conditions.push_back(cast<scf::IfOp>(around).getCondition());
+    conditions.push_back(cast<scf::IfOp>(around).getCondition());
   return dyn_cast<scf::ForOp>(around);
 }
 

@@ -7,7 +7,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
-#include "llvm/ADT/StringRef.h"
 #include <optional>
 
 namespace farside {
@@ -56,9 +55,6 @@ private:
   mlir::scf::ForOp loop;
   mlir::Value turns;
 };
-
-/// Of an `scf.if` that comes to the same bytes whether its condition is so or not.
-inline constexpr llvm::StringLiteral doesTheSame = "rmem.does_the_same";
 
 /// The loop around an operation, if there is nothing between them but what depends on conditions, which are added.
 mlir::scf::ForOp loopAround(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Value> &conditions);

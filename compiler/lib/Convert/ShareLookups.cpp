@@ -114,14 +114,15 @@ public:
       op->erase();
   }
 
+  /// Nothing is gained where something is done seldom.
   static std::optional<Access> accessOf(Operation *op, const DataLayout &layout) {
     auto make = [&](Value pointer, FlatSymbolRefAttr section, Type type, bool written) {
       auto [base, offset] = baseOf(pointer);
       return Access{op, section, base, offset, int64_t(layout.getTypeSize(type).getFixedValue()), written};
     };
-    if (auto load = dyn_cast<rmem::LoadOp>(op))
+    if (auto load = dyn_cast<rmem::LoadOp>(op); load && !load.getApart())
       return make(load.getPointer(), load.getSectionAttr(), load.getType(), false);
-    if (auto store = dyn_cast<rmem::StoreOp>(op))
+    if (auto store = dyn_cast<rmem::StoreOp>(op); store && !store.getApart())
       return make(store.getPointer(), store.getSectionAttr(), store.getValue().getType(), true);
     return std::nullopt;
   }

@@ -54,13 +54,18 @@ PART void *farside_rt_hold(const struct farside_section *section, void *pointer,
     return is_plain(pointer) ? pointer : farside_rt_hold_line(section, pointer, size, stride, turns, written);
 }
 
-CALL void farside_rt_let_go(const struct farside_section *section, const void *address) {
+CALL void farside_rt_let_go_line(const struct farside_section *section, const void *address) {
     const uint64_t slot = farside_slot_at_(section, address);
-    if (!address || slot >= section->slots) return;
+    if (slot >= section->slots) return;
     if (section->shared)
         farside_unpin_line(section, address);
     else
         section->states[slot] -= FARSIDE_PIN_;
+}
+
+/* Nothing is let go of null. */
+PART void farside_rt_let_go(const struct farside_section *section, const void *address) {
+    if (address) farside_rt_let_go_line(section, address);
 }
 
 CALL void farside_rt_done_with_line(const struct farside_section *section, const void *pointer, int64_t stride,

@@ -25,6 +25,30 @@ llvm.func @fill(%array: !llvm.ptr, %count: i64) {
   llvm.return
 }
 
+// So are rows, behind the loop that goes through them again and again.
+// HOLD-LABEL: llvm.func @fill_again
+// HOLD: %[[ROW:.*]] = scf.if
+// HOLD: %[[HELD:.*]] = llvm.icmp "ne" %[[ROW]]
+// HOLD: scf.for
+// HOLD: scf.if %[[HELD]] {
+// HOLD-NOT: rmem.changed
+// HOLD: } else {
+// HOLD: rmem.changed
+// HOLD: scf.if %[[HELD]] {
+// HOLD-NEXT: rmem.let_go @rmem.section.table, %[[ROW]]
+// HOLD-NEXT: rmem.changed @rmem.section.table
+llvm.func @fill_again(%array: !llvm.ptr, %count: i64, %times: i64) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  scf.for unsigned %time = %zero to %times step %one : i64 {
+    scf.for unsigned %i = %zero to %count step %one : i64 {
+      %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      rmem.store @rmem.section.table, %time, %at align 8 : i64
+    }
+  }
+  llvm.return
+}
+
 // What others may learn of each turn of is not held over it.
 // HOLD-LABEL: llvm.func @publish
 // HOLD-NOT: rmem.hold

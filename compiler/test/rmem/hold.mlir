@@ -176,8 +176,8 @@ llvm.func @mathematical(%array: !llvm.ptr, %count: i64) {
 // CHECK: scf.while
 // CHECK: %[[ALL:.*]] = arith.muli %c16_i64, %c1536_i64 : i64
 // CHECK: %[[LINE:.*]] = rmem.hold @nodes, %[[AT:.*]], %[[TURNS:.*]] size 8 stride 8
-// CHECK: rmem.let_go @nodes, %[[LINE]]
 // CHECK: %[[GONE:.*]] = arith.select %{{.*}}, %[[TURNS]],
+// CHECK: rmem.let_go @nodes, %[[LINE]]
 // CHECK: rmem.done @nodes, %[[AT]], %[[GONE]] of %[[ALL]] stride 8
 llvm.func @done(%array: !llvm.ptr, %value: i64) {
   %zero = arith.constant 0 : i64

@@ -1,5 +1,4 @@
-// RUN: farside-opt --farside-hold-rows %s | FileCheck %s
-// RUN: farside-opt --farside-hold-rows --farside-hold-lines %s | FileCheck %s --check-prefix=LINES
+// RUN: farside-opt --farside-hold-lines %s | FileCheck %s
 rmem.cache_section @numbers capacity 65536 line 4096 ways 8 ahead 8
 rmem.cache_section @last capacity 65536 line 4096 ways 8 ahead 8
 
@@ -17,26 +16,23 @@ rmem.cache_section @last capacity 65536 line 4096 ways 8 ahead 8
 // CHECK: rmem.ahead @numbers, %[[AT]], %{{.*}} start %[[START]]
 // CHECK: rmem.hold @numbers, %[[AT]], %arg2
 // CHECK: %[[HELD:.*]] = llvm.icmp "ne" %[[LINE]]
-// CHECK: scf.if %{{.*}} {
 // CHECK: scf.for
+// CHECK: scf.if %[[HELD]] {
 // CHECK: scf.for
-// CHECK-NOT: rmem.load
+// CHECK-NOT: rmem.
+// CHECK: llvm.getelementptr %[[LINE]]
+// CHECK-NOT: rmem.
 // CHECK: llvm.load
-// CHECK: rmem.done @numbers, %[[AT]], %arg2
+// CHECK-NOT: rmem.
 // CHECK: } else {
-// CHECK: scf.for
-// CHECK: scf.for
-// CHECK: rmem.load @numbers
-// CHECK: } {rmem.does_the_same}
-// CHECK: rmem.let_go @numbers, %[[LINE]]
-
 // Where a row is in two lines, what comes behind it is sent for, all the same.
-// LINES-LABEL: llvm.func @rows
-// LINES: } else {
-// LINES: scf.while
-// LINES: scf.if
-// LINES-NEXT: %[[ALL:.*]] = arith.addi
-// LINES-NEXT: rmem.ahead @numbers, %{{.*}}, %[[ALL]]
+// CHECK: scf.while
+// CHECK: scf.if
+// CHECK-NEXT: %[[ALL:.*]] = arith.addi
+// CHECK-NEXT: rmem.ahead @numbers, %{{.*}}, %[[ALL]]
+// CHECK: scf.if %[[HELD]] {
+// CHECK-NEXT: rmem.let_go @numbers, %[[LINE]]
+// CHECK-NEXT: rmem.done @numbers, %[[AT]], %arg2
 llvm.func @rows(%array: !llvm.ptr, %rows: i64, %length: i64, %again: i64, %any: i1) {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
@@ -57,15 +53,35 @@ llvm.func @rows(%array: !llvm.ptr, %rows: i64, %length: i64, %again: i64, %any: 
 }
 llvm.func @note(i64)
 
-// What is written is noted for all of the row at once, and an address that changes from turn to turn is no row.
+// What is written is noted for all of the row at once, and an address that changes from turn to turn is no row. Of lines and rows
+// that a loop goes through together each row is held or not: if it is, it is plain memory for the loop, and stays.
 // CHECK-LABEL: llvm.func @sums
+// CHECK: %[[ROW:.*]] = scf.if
 // CHECK: rmem.hold @last, %{{.*}}, %arg2 size 8 stride 8 written
-// CHECK-NOT: rmem.hold
-// CHECK: rmem.load @numbers
+// CHECK: %[[HELD:.*]] = llvm.icmp "ne" %[[ROW]]
+// CHECK: scf.for
+// CHECK: scf.while
+// CHECK: ^bb0(%[[TURN:.*]]: i64):
+// CHECK: rmem.turns @numbers, %[[FROM:.*]] size
+// CHECK: %[[THERE:.*]] = llvm.getelementptr %arg0[%[[TURN]]]
+// CHECK: %[[WAY:.*]] = arith.muli %[[TURN]]
+// CHECK: %[[HERE:.*]] = llvm.getelementptr %[[ROW]][%[[WAY]]]
+// CHECK: %[[AT:.*]] = arith.select %[[HELD]], %[[HERE]], %[[THERE]]
+// CHECK: rmem.turns @last, %[[AT]] size
+// CHECK: %[[NUMBERS:.*]] = rmem.hold @numbers, %[[FROM]]
+// CHECK: %[[SUMS:.*]] = rmem.hold @last, %[[AT]]
+// CHECK: scf.for
+// CHECK: llvm.load
 // CHECK: llvm.load
 // CHECK: llvm.store
 // CHECK: } else {
 // CHECK: rmem.store @last
+// CHECK: rmem.let_go @numbers, %[[NUMBERS]]
+// CHECK: %[[NONE:.*]] = llvm.mlir.zero
+// CHECK: %[[ENDING:.*]] = arith.select %[[HELD]], %[[NONE]], %[[SUMS]]
+// CHECK: rmem.let_go @last, %[[ENDING]]
+// CHECK: scf.if %[[HELD]] {
+// CHECK-NEXT: rmem.let_go @last, %[[ROW]]
 llvm.func @sums(%sums: !llvm.ptr, %numbers: !llvm.ptr, %length: i64, %again: i64) {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
@@ -87,6 +103,10 @@ llvm.func @sums(%sums: !llvm.ptr, %numbers: !llvm.ptr, %length: i64, %again: i64
 // Where the loop in the loop is only come to in some turns, nothing is held for all of them: nor where it may not be there.
 // CHECK-LABEL: llvm.func @sometimes
 // CHECK-NOT: rmem.hold
+// CHECK: scf.for
+// CHECK-NOT: rmem.hold
+// CHECK: scf.while
+// CHECK: rmem.hold
 llvm.func @sometimes(%array: !llvm.ptr, %length: i64, %again: i64) {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
@@ -104,11 +124,11 @@ llvm.func @sometimes(%array: !llvm.ptr, %length: i64, %again: i64) {
 }
 
 // Rows of other lengths do not follow one another.
-// LINES-LABEL: llvm.func @triangle
-// LINES: scf.for
-// LINES: scf.while
-// LINES: %[[REST:.*]] = arith.subi
-// LINES: rmem.ahead @numbers, %{{.*}}, %[[REST]] start
+// CHECK-LABEL: llvm.func @triangle
+// CHECK: scf.for
+// CHECK: scf.while
+// CHECK: %[[REST:.*]] = arith.subi
+// CHECK: rmem.ahead @numbers, %{{.*}}, %[[REST]] start
 llvm.func @triangle(%array: !llvm.ptr, %rows: i64) {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64

@@ -40,8 +40,7 @@ inline constexpr unsigned copiedBytes = 64, copyBytes = 32;
 /// What is done to a program that has sections, in passes of farside-opt: what makes it use them, what holds lines and sends
 /// for them, what spares lookups, and what brings it back.
 inline constexpr llvm::StringLiteral conversion = "farside-to-remote,farside-structure,farside-fuse-loops,farside-jam-loops";
-inline constexpr llvm::StringLiteral holding =
-    "farside-hold-rows,farside-hold-lines,farside-send-ahead,farside-chase-pointers";
+inline constexpr llvm::StringLiteral holding = "farside-hold-lines,farside-send-ahead,farside-chase-pointers";
 inline constexpr llvm::StringLiteral sharing = "farside-share-lookups";
 inline constexpr llvm::StringLiteral lowering = "farside-unstructure,farside-lower-remote";
 

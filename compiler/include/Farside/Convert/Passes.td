@@ -43,18 +43,6 @@ def JamLoops : Pass<"farside-jam-loops", "mlir::ModuleOp"> {
   let statistics = [Statistic<"jammed", "loops-jammed", "Loops that take several turns together">];
 }
 
-def HoldRows : Pass<"farside-hold-rows", "mlir::ModuleOp"> {
-  let summary = "Look up once what a loop in a loop goes through again and again";
-  let description = [{
-    Of an `scf.for` with another one in it, which in each of its turns goes through the same bytes of a section, as a product
-    of matrices goes through a row, there is one more, for when all of these are in one line: it holds the line for all of its
-    turns, and what is in it is loaded and stored as plain memory. Loops that go on with the next row send for it.
-  }];
-  let dependentDialects = ["::farside::rmem::RmemDialect", "mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect",
-                           "mlir::scf::SCFDialect"];
-  let statistics = [Statistic<"held", "rows-held", "Loops that hold rows">];
-}
-
 def HoldLines : Pass<"farside-hold-lines", "mlir::ModuleOp"> {
   let summary = "Look lines up once in loops that go through them";
   let description = [{
@@ -62,10 +50,14 @@ def HoldLines : Pass<"farside-hold-lines", "mlir::ModuleOp"> {
     loops over as many turns as all of its lines last. Lines are held meanwhile, so that what is in them is loaded and
     stored as plain memory, and lines that the loop comes to are sent for. Where elements lie across the end of a line, or
     lines cannot be held, a turn is done by lookups. Loops in its body must be short, and hold no lines themselves.
+
+    What it goes through again in each turn of a loop around it, as a product of matrices goes through a row, the latter holds
+    for all of its turns, if it is all in one line then. Loops that go on with the next row send for it.
   }];
   let dependentDialects = ["::farside::rmem::RmemDialect", "mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect",
                            "mlir::scf::SCFDialect"];
-  let statistics = [Statistic<"held", "loops-held", "Loops that hold lines">];
+  let statistics = [Statistic<"held", "loops-held", "Loops that hold lines">,
+                    Statistic<"holdingRows", "rows-held", "Loops that hold rows">];
 }
 
 def SendAhead : Pass<"farside-send-ahead", "mlir::ModuleOp"> {
