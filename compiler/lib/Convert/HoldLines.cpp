@@ -64,7 +64,8 @@ private:
     return llvm::all_of(ways, [](const Way &way) { return bool(way.row.line); });
   }
 
-  /// Where all that the loop goes through is held by the loop around it, it is plain memory. Else lines are held as if none were.
+  /// Where all that the loop goes through is held by the loop around it, it is plain memory. Else lines are held as if
+  /// nothing were.
   scf::IfOp chooseByRows() {
     Value all, start = number(0);
     for (const Way &way : ways)
