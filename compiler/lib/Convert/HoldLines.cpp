@@ -48,10 +48,8 @@ public:
       return false;
     scf::IfOp either = areAllRows() ? chooseByRows() : scf::IfOp();
     ResultRange results = makeLoop();
-    if (either) {
-      builder.setInsertionPointToEnd(either.elseBlock());
+    if (either)
       finish(builder, location, either.elseBlock(), results);
-    }
     loop.replaceAllUsesWith(either ? either.getResults() : results);
     loop.erase();
     return true;

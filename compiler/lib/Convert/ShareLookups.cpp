@@ -114,7 +114,7 @@ public:
       op->erase();
   }
 
-  /// Nothing is gained where something is done seldom.
+  /// What is apart is seldom done.
   static std::optional<Access> accessOf(Operation *op, const DataLayout &layout) {
     auto make = [&](Value pointer, FlatSymbolRefAttr section, Type type, bool written) {
       auto [base, offset] = baseOf(pointer);

@@ -88,3 +88,16 @@ llvm.func @apart(%at: !llvm.ptr, %other: !llvm.ptr) -> i64 {
   %b = llvm.add %a, %three : i64
   llvm.return %b : i64
 }
+
+// What is apart is seldom done, and looks its line up by itself.
+// CHECK-LABEL: llvm.func @seldom
+// CHECK-NOT: rmem.here
+// CHECK: rmem.load @nodes, %arg0 align 8 apart
+// CHECK: rmem.store @nodes, %{{.*}} align 8 apart
+// CHECK: llvm.return
+llvm.func @seldom(%at: !llvm.ptr) {
+  %value = rmem.load @nodes, %at align 8 apart : i64
+  %next = llvm.getelementptr %at[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  rmem.store @nodes, %value, %next align 8 apart : i64
+  llvm.return
+}

@@ -88,7 +88,8 @@ def ShareLookups : Pass<"farside-share-lookups", "mlir::ModuleOp"> {
   let description = [{
     Loads and stores that follow one another, with nothing between them that could send a line away, and of which several
     are a constant distance from the same pointer, become two: if all of their lines are here, plain loads and stores; else
-    the lookups that they were. Only of functions whose control flow is structured.
+    the lookups that they were. Only of functions whose control flow is structured, and not of accesses that are apart: what is
+    seldom done is to make the program no longer.
   }];
   let dependentDialects = ["::farside::rmem::RmemDialect", "mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect",
                            "mlir::scf::SCFDialect"];
