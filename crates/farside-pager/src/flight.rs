@@ -1,7 +1,7 @@
 //! Fetches on their way that nobody waits for yet.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use farside_far::Ticket;
@@ -11,7 +11,7 @@ use farside_policy::prefetch::Walk;
 use crate::frames::Run;
 use crate::purpose::Purpose;
 
-/// So long a flight is left to the task that it was started for, in nanoseconds.
+/// So long a flight is left to the task that it was started for, or to the next hint, in nanoseconds.
 const HELD_NS: u64 = 1_000_000;
 
 /// A run of pages on its way, for which frames are already reserved.
@@ -27,7 +27,8 @@ pub struct Flight {
     pub purpose: Purpose,
     /// Where the program will come in, if the page was sent for because of a pointer.
     pub walk: Option<Walk>,
-    /// When it was started, if it is left for some time to a task that asks for it by itself, or to the handler of a fault.
+    /// When it was started, if it is left for some time to a task that asks for it by itself, to a hint that is to come, or
+    /// to the handler of a fault.
     pub held: Option<u64>,
 }
 
@@ -44,9 +45,36 @@ pub struct Flights {
     queue: Mutex<VecDeque<Flight>>,
     /// Changes with everything that gives the completer work.
     signal: AtomicU32,
+    /// Whether the program last came by a fault upon what a hint read ahead, and not by another hint.
+    met_by_fault: AtomicBool,
 }
 
 impl Flights {
+    /// Adds a flight for what a hint reads ahead. The hint at these pages completes it: it waits anyway, and two threads that
+    /// map pages of one process at a time interrupt and wait for one another. It is the completer's if the program
+    /// does not hint where it comes to such pages, but faults.
+    pub fn start_ahead(&self, flight: Flight, now: u64) {
+        if self.met_by_fault.load(Ordering::Relaxed) {
+            self.start(flight);
+        } else {
+            self.add(Flight { held: Some(now), ..flight });
+        }
+    }
+
+    /// A hint has come upon pages that are on their way.
+    pub fn note_hint(&self) {
+        if self.met_by_fault.load(Ordering::Relaxed) {
+            self.met_by_fault.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// A fault has come upon this flight.
+    pub fn note_fault(&self, flight: &Flight) {
+        if flight.purpose.is_hinted() {
+            self.met_by_fault.store(true, Ordering::Relaxed);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, VecDeque<Flight>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -127,6 +155,24 @@ impl Flights {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_hints_read_ahead_is_theirs_until_a_fault_comes_upon_it() {
+        let (flights, hinted) = (Flights::default(), Purpose::hinted(7..8, false, 0).ahead());
+        let ahead = |first| Flight { purpose: hinted, ..flight(first, None) };
+        let due = |now| flights.take_due(now).map(|flight| flight.ticket.first);
+        flights.start_ahead(ahead(1), 100);
+        assert_eq!((due(100), due(100 + HELD_NS)), (None, Some(1)));
+        flights.note_fault(&flight(2, None));
+        flights.start_ahead(ahead(3), 100);
+        assert_eq!(due(100), None, "the fault was about something else");
+        flights.note_fault(&ahead(3));
+        flights.start_ahead(ahead(4), 100);
+        assert_eq!(due(100), Some(4));
+        flights.note_hint();
+        flights.start_ahead(ahead(5), 100);
+        assert_eq!(due(100), None);
+    }
 
     fn flight(first: u64, held: Option<u64>) -> Flight {
         let ticket = Ticket { first, count: 1, ready_at: 0, call: 0 };

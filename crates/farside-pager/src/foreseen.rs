@@ -133,14 +133,17 @@ impl Pager {
         }
         if count > 0 {
             match self.store.begin_read(first, count as u32) {
-                Ok(ticket) => self.flights.start(Flight {
-                    ticket,
-                    frames: None,
-                    keep: kept_from(lead, first, count),
-                    purpose,
-                    walk: None,
-                    held: None,
-                }),
+                Ok(ticket) => {
+                    let keep = kept_from(lead, first, count);
+                    self.launch(Flight {
+                        ticket,
+                        frames: None,
+                        keep,
+                        purpose,
+                        walk: None,
+                        held: None,
+                    });
+                }
                 Err(error) => return self.restore_far(first, count, error).map(|()| None),
             }
         }
@@ -167,17 +170,18 @@ impl Pager {
                 self.leave_far(first..first + u64::from(count));
                 self.area.add_spare(run);
             })?;
-            let frames = Some(run);
-            self.flights.start(Flight {
-                ticket,
-                frames,
-                keep: kept_from(lead, first, u64::from(count)),
-                purpose,
-                walk: None,
-                held: None,
-            });
+            let (frames, keep) = (Some(run), kept_from(lead, first, u64::from(count)));
+            self.launch(Flight { ticket, frames, keep, purpose, walk: None, held: None });
         }
         Ok(Some(u64::from(count).max(1)))
+    }
+
+    fn launch(&self, flight: Flight) {
+        if flight.purpose.is_hinted() {
+            self.flights.start_ahead(flight, self.space.now_ns());
+        } else {
+            self.flights.start(flight);
+        }
     }
 
     /// Completes the oldest flight, or follows a piece of advice; false if there is neither. Of threads that
