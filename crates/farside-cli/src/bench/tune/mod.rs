@@ -86,6 +86,8 @@ struct Bench<'a> {
     compilers: Compilers,
     farside: std::path::PathBuf,
     rows: Vec<Row>,
+    /// How many times faster than kernel swap a tuned program was at most.
+    best: f64,
 }
 
 /// Measures the whole table, or the parts asked for.
@@ -103,7 +105,7 @@ pub(crate) fn run(
             return Ok(Vec::new());
         }
     };
-    let mut bench = Bench { args, measure, compilers, farside, rows: Vec::new() };
+    let mut bench = Bench { args, measure, compilers, farside, rows: Vec::new(), best: 0.0 };
     for section in Section::value_variants() {
         if !args.only.is_empty() && !args.only.contains(section) {
             continue;
@@ -116,6 +118,7 @@ pub(crate) fn run(
             (_, None) => bench.sizes(),
         }
     }
+    bench.best_beside_swap();
     Ok(bench.rows)
 }
 

@@ -64,7 +64,6 @@ impl Bench<'_> {
             Ok(used) => used,
             Err(why) => return self.add(informing(work.name.into(), "s"), Err(why)),
         };
-        let mut best: f64 = 0.0;
         for share in self.args.local.clone() {
             let name = format!("{}, {share} % local", work.name);
             let figures = self.one(work, &name, used.data * share / 100, &used);
@@ -78,7 +77,7 @@ impl Bench<'_> {
             let beside = format!("{name}, tuned, beside kernel swap (zram)");
             let goal = Some(Goal::Faster(NEVER_BELOW));
             if let Some((ours, swap)) = swapped {
-                best = best.max(swap / ours);
+                self.best = self.best.max(swap / ours);
                 self.add(Row { goal, ..informing(beside, "s") }, Ok((ours, Some(swap))));
             }
             let (ours, hinted) = by_hand;
@@ -93,12 +92,15 @@ impl Bench<'_> {
                 self.add(informing(format!("{name}: {what}"), "s"), Ok((ours, Some(before))));
             }
         }
-        if best > 0.0 {
-            let work = format!("{}: the best of these beside kernel swap", work.name);
+    }
+
+    /// The best point of all programs, which the thesis says how far it goes, if there are any.
+    pub(super) fn best_beside_swap(&mut self) {
+        if self.best > 0.0 {
             self.rows.push(Row {
-                work,
+                work: "the best of these beside kernel swap".into(),
                 ours: 1.0,
-                partner: Some(best),
+                partner: Some(self.best),
                 unit: "x",
                 goal: Some(Goal::Faster(BEST)),
             });
