@@ -310,7 +310,6 @@ impl Pager {
                     // It is known already that this page is used.
                     flight.keep = Some(0);
                 }
-                self.flights.note_fault(&flight);
                 self.complete_entered(w, flight, walk)
             }
             // If it was not ordered of the node either, somebody is completing it, or about to send for it, and wakes

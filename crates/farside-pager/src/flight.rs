@@ -11,8 +11,11 @@ use farside_policy::prefetch::Walk;
 use crate::frames::Run;
 use crate::purpose::Purpose;
 
-/// So long a flight is left to the task that it was started for, or to the next hint, in nanoseconds.
+/// So long a flight is left to the task that it was started for, or to the thread that comes to its pages, in nanoseconds.
 const HELD_NS: u64 = 1_000_000;
+
+/// So often the completer finds no flight before it sleeps until it is told of one.
+const LOOKS_IN_VAIN: u32 = 8;
 
 /// A run of pages on its way, for which frames are already reserved.
 #[derive(Copy, Clone, Debug)]
@@ -27,8 +30,8 @@ pub struct Flight {
     pub purpose: Purpose,
     /// Where the program will come in, if the page was sent for because of a pointer.
     pub walk: Option<Walk>,
-    /// When it was started, if it is left for some time to a task that asks for it by itself, to a hint that is to come, or
-    /// to the handler of a fault.
+    /// When it was started, if it is left for some time to who comes to its pages: a task that asks for it by itself, a
+    /// hint, or the handler of a fault.
     pub held: Option<u64>,
 }
 
@@ -36,6 +39,11 @@ impl Flight {
     /// Whether the flight carries `page`.
     pub fn carries(&self, page: u64) -> bool {
         page >= self.ticket.first && page < self.ticket.first + u64::from(self.ticket.count)
+    }
+
+    /// Whether it was [left](Flights::leave) to who comes to its pages.
+    fn is_left(&self) -> bool {
+        self.held.is_some() && self.frames.is_some()
     }
 }
 
@@ -45,36 +53,13 @@ pub struct Flights {
     queue: Mutex<VecDeque<Flight>>,
     /// Changes with everything that gives the completer work.
     signal: AtomicU32,
-    /// Whether the program last came by a fault upon what a hint read ahead, and not by another hint.
-    met_by_fault: AtomicBool,
+    /// Whether the completer looks by itself in a moment.
+    watched: AtomicBool,
+    /// How often it has found no flight since there was one.
+    in_vain: AtomicU32,
 }
 
 impl Flights {
-    /// Adds a flight for what a hint reads ahead. The hint at these pages completes it: it waits anyway, and two threads that
-    /// map pages of one process at a time interrupt and wait for one another. It is the completer's if the program
-    /// does not hint where it comes to such pages, but faults.
-    pub fn start_ahead(&self, flight: Flight, now: u64) {
-        if self.met_by_fault.load(Ordering::Relaxed) {
-            self.start(flight);
-        } else {
-            self.add(Flight { held: Some(now), ..flight });
-        }
-    }
-
-    /// A hint has come upon pages that are on their way.
-    pub fn note_hint(&self) {
-        if self.met_by_fault.load(Ordering::Relaxed) {
-            self.met_by_fault.store(false, Ordering::Relaxed);
-        }
-    }
-
-    /// A fault has come upon this flight.
-    pub fn note_fault(&self, flight: &Flight) {
-        if flight.purpose.is_hinted() {
-            self.met_by_fault.store(true, Ordering::Relaxed);
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, VecDeque<Flight>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,6 +72,26 @@ impl Flights {
         queue.push_back(flight);
         drop(queue);
         if first {
+            self.poke();
+        }
+    }
+
+    /// Adds a flight into frames that is left for some time to who comes to its pages, if no more than `most` pages are:
+    /// what is on its way cannot be evicted.
+    ///
+    /// A hint at them may have to wait anyway, and two threads that map pages of one process at a time interrupt and wait for
+    /// one another. Of faults that is not so: where several threads fault, their handlers do this to one another.
+    pub fn leave(&self, flight: Flight, now: u64, most: u64) {
+        let pages = |flight: &Flight| u64::from(flight.ticket.count);
+        let mut queue = self.lock();
+        let left: u64 = queue.iter().filter(|flight| flight.is_left()).map(pages).sum();
+        if left + pages(&flight) > most {
+            drop(queue);
+            return self.start(flight);
+        }
+        queue.push_back(Flight { held: Some(now), ..flight });
+        drop(queue);
+        if !self.watched.load(Ordering::Relaxed) {
             self.poke();
         }
     }
@@ -146,9 +151,22 @@ impl Flights {
         if is_wanted(&queue[index]) { queue.remove(index) } else { None }
     }
 
-    /// Waits until there is work since `seen` was read, for at most `timeout_ns`.
+    /// Waits until there is work since `seen` was read, for at most `timeout_ns`; as long as flights are left to others now and
+    /// then, only until one of them may be due, so that nobody has to wake the completer for each.
     pub fn wait(&self, seen: u32, timeout_ns: u64) {
+        let timeout_ns = if self.keeps_watch() { timeout_ns.min(HELD_NS) } else { timeout_ns };
         futex_wait(&self.signal, seen, Some(timeout_ns));
+    }
+
+    /// Whether the completer is to look again by itself.
+    fn keeps_watch(&self) -> bool {
+        let any_left = || self.lock().iter().any(Flight::is_left);
+        let in_vain = if any_left() { 0 } else { self.in_vain.load(Ordering::Relaxed) + 1 };
+        let watches = in_vain < LOOKS_IN_VAIN;
+        self.in_vain.store(in_vain.min(LOOKS_IN_VAIN), Ordering::Relaxed);
+        self.watched.store(watches, Ordering::Relaxed);
+        // The list is locked once more: who leaves a flight after that look finds that nobody watches.
+        watches || any_left()
     }
 }
 
@@ -156,27 +174,41 @@ impl Flights {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_hints_read_ahead_is_theirs_until_a_fault_comes_upon_it() {
-        let (flights, hinted) = (Flights::default(), Purpose::hinted(7..8, false, 0).ahead());
-        let ahead = |first| Flight { purpose: hinted, ..flight(first, None) };
-        let due = |now| flights.take_due(now).map(|flight| flight.ticket.first);
-        flights.start_ahead(ahead(1), 100);
-        assert_eq!((due(100), due(100 + HELD_NS)), (None, Some(1)));
-        flights.note_fault(&flight(2, None));
-        flights.start_ahead(ahead(3), 100);
-        assert_eq!(due(100), None, "the fault was about something else");
-        flights.note_fault(&ahead(3));
-        flights.start_ahead(ahead(4), 100);
-        assert_eq!(due(100), Some(4));
-        flights.note_hint();
-        flights.start_ahead(ahead(5), 100);
-        assert_eq!(due(100), None);
-    }
-
     fn flight(first: u64, held: Option<u64>) -> Flight {
         let ticket = Ticket { first, count: 1, ready_at: 0, call: 0 };
         Flight { ticket, frames: None, keep: None, purpose: Purpose::NONE, walk: None, held }
+    }
+
+    fn into_frames(first: u64) -> Flight {
+        Flight { frames: Some(Run { start: 0, count: 1 }), ..flight(first, None) }
+    }
+
+    #[test]
+    fn what_is_left_to_who_comes_to_it_is_no_more_than_may_be() {
+        let flights = Flights::default();
+        let first = |now| flights.take_due(now).map(|flight| flight.ticket.first);
+        for page in [1, 2, 3] {
+            flights.leave(into_frames(page), 100, 2);
+        }
+        assert_eq!([first(100), first(100)], [Some(3), None]);
+        assert_eq!([first(100 + HELD_NS), first(100 + HELD_NS)], [Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn the_completer_is_told_of_what_is_left_unless_it_looks_by_itself() {
+        let flights = Flights::default();
+        let is_told = || {
+            let seen = flights.signal();
+            flights.leave(into_frames(1), 100, 9);
+            flights.signal() != seen
+        };
+        assert!(is_told(), "it sleeps");
+        assert!(flights.keeps_watch());
+        assert!(!is_told(), "it looks in a moment");
+        while flights.take_oldest().is_some() {}
+        (1..LOOKS_IN_VAIN).for_each(|_| assert!(flights.keeps_watch(), "there were some just now"));
+        assert!(!flights.keeps_watch());
+        assert!(is_told(), "it sleeps again");
     }
 
     #[test]

@@ -22,6 +22,9 @@ const FLIGHT_PAGES: u64 = 16;
 /// interrupt the program less.
 const HINTED_PAGES: u64 = 32;
 
+/// The part of local memory that pages may have which are left to the next hint.
+const LEFT_PART: u64 = 16;
+
 /// How long the completer waits between two looks at a pager that is held still.
 const HELD_STILL_NS: u64 = 100_000;
 
@@ -62,6 +65,11 @@ impl Pager {
     /// the program waits for before it is used.
     pub(crate) fn most_foreseen(&self) -> u64 {
         self.budget.limit() / 4
+    }
+
+    /// Most pages on their way that are left to the hints at them, rather than to the completer.
+    fn most_left(&self) -> u64 {
+        self.budget.limit() / LEFT_PART
     }
 
     /// Fetches `most` pages of a plan: at once if that takes no time, else without waiting for them.
@@ -133,17 +141,14 @@ impl Pager {
         }
         if count > 0 {
             match self.store.begin_read(first, count as u32) {
-                Ok(ticket) => {
-                    let keep = kept_from(lead, first, count);
-                    self.launch(Flight {
-                        ticket,
-                        frames: None,
-                        keep,
-                        purpose,
-                        walk: None,
-                        held: None,
-                    });
-                }
+                Ok(ticket) => self.flights.start(Flight {
+                    ticket,
+                    frames: None,
+                    keep: kept_from(lead, first, count),
+                    purpose,
+                    walk: None,
+                    held: None,
+                }),
                 Err(error) => return self.restore_far(first, count, error).map(|()| None),
             }
         }
@@ -171,17 +176,14 @@ impl Pager {
                 self.area.add_spare(run);
             })?;
             let (frames, keep) = (Some(run), kept_from(lead, first, u64::from(count)));
-            self.launch(Flight { ticket, frames, keep, purpose, walk: None, held: None });
+            let flight = Flight { ticket, frames, keep, purpose, walk: None, held: None };
+            if purpose.is_hinted() {
+                self.flights.leave(flight, self.space.now_ns(), self.most_left());
+            } else {
+                self.flights.start(flight);
+            }
         }
         Ok(Some(u64::from(count).max(1)))
-    }
-
-    fn launch(&self, flight: Flight) {
-        if flight.purpose.is_hinted() {
-            self.flights.start_ahead(flight, self.space.now_ns());
-        } else {
-            self.flights.start(flight);
-        }
     }
 
     /// Completes the oldest flight, or follows a piece of advice; false if there is neither. Of threads that

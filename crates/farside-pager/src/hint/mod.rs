@@ -183,11 +183,7 @@ impl Pager {
             State::Resident | State::Foreign => Ok(1),
             State::Far if !self.follows_tape() => self.bring_far(w, page, pages, hint),
             State::Untouched | State::Zero => self.bring_zeros(w, page, word, pages, hint),
-            State::Busy if word.in_flight() => {
-                let landed = self.late(w, page);
-                self.flights.note_hint();
-                landed.map(|()| 1)
-            }
+            State::Busy if word.in_flight() => self.late(w, page).map(|()| 1),
             // Whoever is at it does not wait for us.
             State::Busy => Ok(1),
             State::Watched => self.use_watched(w, page).map_or(Ok(0), |used| used.map(|()| 1)),
