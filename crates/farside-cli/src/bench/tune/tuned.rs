@@ -84,8 +84,7 @@ impl Bench<'_> {
             let goal = Some(Goal::Faster(BY_HAND));
             let beside = format!("{name}, tuned, beside hints by hand");
             self.add(Row { goal, ..informing(beside, "s") }, Ok((ours, Some(hinted))));
-            let goal = STEPS.iter().find(|(name, _)| *name == work.name);
-            let goal = goal.map(|(_, most)| Goal::Under(most + 0.5));
+            let goal = steps_goal(work.name, self.args.iterations);
             let row = informing(format!("{name}: steps until the best configuration"), "steps");
             self.add(Row { goal, ..row }, Ok((steps, None)));
             for (what, ours, before) in gains {
@@ -94,7 +93,7 @@ impl Bench<'_> {
         }
     }
 
-    /// The best point of all programs, which the thesis says how far it goes, if there are any.
+    /// The best point of all programs that were measured, for which the thesis has one figure.
     pub(super) fn best_beside_swap(&mut self) {
         if self.best > 0.0 {
             self.rows.push(Row {
@@ -230,6 +229,12 @@ impl Bench<'_> {
     }
 }
 
+/// How many steps it may take, if so many are tried that it could take more.
+fn steps_goal(program: &str, iterations: u32) -> Option<Goal> {
+    let (_, most) = STEPS.iter().find(|(name, _)| *name == program)?;
+    (f64::from(iterations) > *most).then_some(Goal::Under(most + 0.5))
+}
+
 /// The number of the last step that was kept; 0 if none was.
 fn steps_until_best(tuning: &Value) -> f64 {
     let steps = tuning["steps"].as_array().map_or(&[][..], Vec::as_slice);
@@ -239,6 +244,13 @@ fn steps_until_best(tuning: &Value) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_asked_of_steps_where_no_more_are_tried() {
+        let is_asked = |iterations| steps_goal("GPT-2 forward pass", iterations).is_some();
+        assert_eq!([2, 3].map(is_asked), [false, true]);
+        assert!(steps_goal("graph traversal", 8).is_none());
+    }
 
     #[test]
     fn steps_are_counted_until_the_last_that_was_kept() {
