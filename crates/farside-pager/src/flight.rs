@@ -14,7 +14,7 @@ use crate::purpose::Purpose;
 /// So long a flight is left to the task that it was started for, or to the thread that comes to its pages, in nanoseconds.
 const HELD_NS: u64 = 1_000_000;
 
-/// So often the completer finds no flight before it sleeps until it is told of one.
+/// So often the completer finds no flight that is left to others before it sleeps until it is told of one.
 const LOOKS_IN_VAIN: u32 = 8;
 
 /// A run of pages on its way, for which frames are already reserved.
@@ -55,7 +55,7 @@ pub struct Flights {
     signal: AtomicU32,
     /// Whether the completer looks by itself in a moment.
     watched: AtomicBool,
-    /// How often it has found no flight since there was one.
+    /// How often it has found none that is left to others since there was one.
     in_vain: AtomicU32,
 }
 
@@ -80,7 +80,7 @@ impl Flights {
     /// what is on its way cannot be evicted.
     ///
     /// A hint at them may have to wait anyway, and two threads that map pages of one process at a time interrupt and wait for
-    /// one another. Of faults that is not so: where several threads fault, their handlers do this to one another.
+    /// one another. What faults are to come to is not left to them: handlers of several threads would do so, too.
     pub fn leave(&self, flight: Flight, now: u64, most: u64) {
         let pages = |flight: &Flight| u64::from(flight.ticket.count);
         let mut queue = self.lock();
