@@ -1,5 +1,6 @@
 #include "Bytes.h"
 #include "HoldRows.h"
+#include "LoopAnnotations.h"
 #include "Rows.h"
 #include "Streams.h"
 #include "Farside/Convert/Passes.h"
@@ -182,6 +183,7 @@ private:
     auto none = [](OpBuilder &, Location, Value, ValueRange) {};
     auto inner = scf::ForOp::create(builder, location, number(0), turns, number(1), carried, none,
                                     /*unsignedCmp=*/true);
+    keepWhatIsForbidden(loop, inner);
     startIn(builder, inner.getBody());
     IRMapping copies;
     copies.map(loop.getInductionVar(),

@@ -1,3 +1,4 @@
+#include "LoopAnnotations.h"
 #include "Farside/Convert/Passes.h"
 #include "Farside/Dialect/Remotable/Remotable.h"
 #include "Farside/Dialect/Rmem/Rmem.h"
@@ -5,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -41,6 +43,7 @@ public:
         all.push_back(op);
     });
     makeRoom(all);
+    leaveWishesOut(all);
     for (Operation *op : all) {
       rewriter.setInsertionPoint(op);
       location = op->getLoc();
@@ -83,6 +86,15 @@ private:
     location = function.getLoc();
     room = LLVM::AllocaOp::create(rewriter, location, pointer, LLVM::LLVMArrayType::get(rewriter.getI8Type(), size),
                                   number(1), alignment);
+  }
+
+  /// What a program wants LLVM to do with loops is not wanted of those that look things up.
+  static void leaveWishesOut(ArrayRef<Operation *> all) {
+    DenseSet<Operation *> loops;
+    for (Operation *op : all)
+      for (auto loop = op->getParentOfType<LoopLikeOpInterface>(); loop && loops.insert(loop).second;
+           loop = loop->getParentOfType<LoopLikeOpInterface>())
+        keepWhatIsForbidden(loop, loop);
   }
 
   /// The section with copies that an operation writes to by itself.

@@ -50,7 +50,7 @@ void simplify(mlir::ModuleOp program) {
       function.removeTargetFeaturesAttr();
       function.removeTuneCpuAttr();
     }
-    for (StringRef told : {StringRef("llvm.loop_annotation"), StringRef(loopFact), StringRef(accessFact)})
+    for (StringRef told : {annotationOfLoop, loopFact, accessFact})
       op->removeAttr(told);
   });
   // Others that nothing here calls tell nothing.

@@ -250,8 +250,8 @@ void count(scf::WhileOp loop, const Counting &counting, IRRewriter &rewriter) {
   auto none = [](OpBuilder &, Location, Value, ValueRange) {};
   auto counted = scf::ForOp::create(rewriter, loop.getLoc(), turns.number(0, turns.countType()), turns.turns(),
                                     turns.number(1, turns.countType()), loop.getInits(), none, /*unsignedCmp=*/true);
-  if (Attribute annotation = loop->getAttr("llvm.loop_annotation"))
-    counted->setAttr("llvm.loop_annotation", annotation);
+  if (Attribute annotation = loop->getAttr(annotationOfLoop))
+    counted->setAttr(annotationOfLoop, annotation);
   if (Attribute fact = loop->getAttr(loopFact))
     counted->setAttr(loopFact, fact);
   rewriter.setInsertionPointToStart(counted.getBody());

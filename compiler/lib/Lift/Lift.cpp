@@ -95,7 +95,7 @@ public:
                                                                               next, std::move(body));
     // Lowering hands it on to the branch at the end of the loop.
     if (succeeded(loop) && annotation)
-      (*loop)->setAttr("llvm.loop_annotation", annotation);
+      (*loop)->setAttr(annotationOfLoop, annotation);
     if (succeeded(loop) && fact)
       (*loop)->setAttr(loopFact, fact);
     return loop;

@@ -1,4 +1,5 @@
 #include "Farside/Dialect/Flow/Flow.h"
+#include "Farside/Import/LoopFacts.h"
 #include "Farside/Lift/RegionsToBlocks.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -49,10 +50,26 @@ void endUnreached(LLVM::LLVMFuncOp function) {
   (void)eraseUnreachableBlocks(rewriter, function->getRegions());
 }
 
+/// Says of loops what is said of them where LLVM looks for it: MLIR hands it on to the branch at the end of a loop by the name
+/// that it has there, which is not translated.
+void tellOfLoops(ModuleOp module) {
+  module.walk([](Operation *end) {
+    auto said = end->getAttrOfType<LLVM::LoopAnnotationAttr>(annotationOfLoop);
+    if (!said)
+      return;
+    end->removeAttr(annotationOfLoop);
+    if (auto branch = dyn_cast<LLVM::BrOp>(end))
+      branch.setLoopAnnotationAttr(said);
+    else if (auto either = dyn_cast<LLVM::CondBrOp>(end))
+      either.setLoopAnnotationAttr(said);
+  });
+}
+
 struct Lower : impl::LowerBase<Lower> {
   void runOnOperation() override {
     if (failed(regionsToBlocks(getOperation())) || failed(blocksToLLVM(getOperation())))
       return signalPassFailure();
+    tellOfLoops(getOperation());
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
       endUnreached(function);
   }

@@ -1,6 +1,7 @@
 // Loops that go through lines look each up once, and send for those that they come to.
 // RUN: farside-opt %s --farside-structure --farside-hold-lines | FileCheck %s
 
+// CHECK: #[[SAID:.*]] = #llvm.loop_annotation<mustProgress = true>
 rmem.cache_section @numbers capacity 65536 line 4096 ways 1 ahead 8
 rmem.cache_section @nodes capacity 65536 line 128 ways 2 ahead 8
 rmem.cache_section @small capacity 640 line 128 ways 1 ahead 0
@@ -36,6 +37,28 @@ llvm.func @sum(%array: !llvm.ptr, %count: i64) -> i64 {
   llvm.cond_br %more, ^loop(%next, %more_sum : i64, i64), ^end
 ^end:
   llvm.return %more_sum : i64
+}
+
+// What is said of a loop is said of the one that goes through what is held.
+// CHECK-LABEL: llvm.func @told
+// CHECK: scf.if
+// CHECK: scf.for unsigned
+// CHECK: llvm.store
+// CHECK-NEXT: } {llvm.loop_annotation = #[[SAID]]}
+// CHECK: else
+#said = #llvm.loop_annotation<mustProgress = true>
+llvm.func @told(%array: !llvm.ptr, %count: i64) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.br ^loop(%zero : i64)
+^loop(%i: i64):
+  %at = llvm.getelementptr %array[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  rmem.store @numbers, %i, %at align 8 : i64
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ne" %next, %count : i64
+  llvm.cond_br %more, ^loop(%next : i64), ^end {loop_annotation = #said}
+^end:
+  llvm.return
 }
 
 // What is called may free what is held.

@@ -1,6 +1,9 @@
 // Loops that add to the same elements in each turn take four turns together, so that these are come to once for all of them.
 // RUN: farside-opt %s --farside-jam-loops | FileCheck %s
 
+// Turns of the innermost loop are interleaved, which are more than LLVM interleaves by itself.
+// CHECK: #[[FOUR:.*]] = #llvm.loop_interleave<count = 4 : i32>
+// CHECK: #[[INTERLEAVED:.*]] = #llvm.loop_annotation<interleave = #[[FOUR]]>
 rmem.cache_section @rows capacity 1048576 line 4096 ways 1 ahead 8
 rmem.cache_section @sums capacity 1048576 line 4096 ways 1 ahead 8
 rmem.cache_section @few capacity 262144 line 4096 ways 1 ahead 8
@@ -37,8 +40,9 @@ rmem.cache_section @hardly capacity 32768 line 4096 ways 1 ahead 2
 // CHECK: rmem.load @rows
 // CHECK: %[[S4:.*]] = llvm.intr.fmuladd(%{{.*}}, %{{.*}}, %[[S3]])
 // CHECK: rmem.store @sums, %[[S4]], %[[AT]]
-// CHECK-NEXT: }
+// CHECK-NEXT: } {llvm.loop_annotation = #[[INTERLEAVED]]}
 // CHECK: {rmem.jammed = 4 : i64}
+// CHECK-NOT: llvm.loop_annotation
 // CHECK: %[[LEFT:.*]] = arith.subi %arg4, %[[TAKEN:.*]] :
 // CHECK: scf.for unsigned %[[I:.*]] = %{{.*}} to %[[LEFT]]
 // CHECK: arith.addi %[[TAKEN]], %[[I]]

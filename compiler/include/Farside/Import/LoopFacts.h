@@ -18,6 +18,8 @@ namespace farside {
 /// number of the innermost loop around it, and how many bytes on it comes to in each turn of that.
 inline constexpr llvm::StringLiteral loopFact = "rmem.loop";
 inline constexpr llvm::StringLiteral accessFact = "rmem.access";
+/// What MLIR calls what is said of a loop to LLVM, where it is structured.
+inline constexpr llvm::StringLiteral annotationOfLoop = "llvm.loop_annotation";
 
 /// Tells what scalar evolution knows of the loops of a module made by `copyForMlir` (Mira, section 5.1). Loops of which it
 /// knows how many turns they take count them from 0 then, unless they count as `farside-count-loops` sees by itself, and what
