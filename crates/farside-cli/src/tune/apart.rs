@@ -5,7 +5,6 @@ use farside_tune::{Apart, Configuration, Each, Section, Users};
 
 use super::decide::Room;
 use super::journal::{Outcome, Step, Tuning, median};
-use super::variations::step;
 use crate::explain::notes::{Access, Unit};
 use crate::options::Size;
 
@@ -58,7 +57,7 @@ fn divided(base: &Configuration, section: &Section, each: Each, room: Room) -> O
     configuration.sections.iter_mut().filter(|it| it.name == *name).for_each(|it| {
         *it = divided.clone();
     });
-    Some(step(what, configuration, words))
+    Some(Step::new(what, configuration, vec![words]))
 }
 
 impl Tuning {

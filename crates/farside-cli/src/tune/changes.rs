@@ -3,7 +3,7 @@
 use farside_tune::Configuration;
 
 use super::decide::{self, Decision};
-use super::journal::{Curve, Outcome, Step, Tuning};
+use super::journal::{Curve, Step, Tuning};
 use crate::options::Size;
 
 /// A step with a decision; none if it is what is there already, or was tried.
@@ -23,14 +23,9 @@ pub fn step_of(tuning: &Tuning, decision: Decision) -> Option<Step> {
         points: it.layouts.iter().map(|it| (it.capacity, it.counts.misses, it.seconds)).collect(),
     };
     Some(Step {
-        what: what.to_owned(),
         curves: decision.sections.iter().map(curve).collect(),
         foreseen: Some(decision.seconds),
-        configuration: decision.configuration,
-        changes,
-        times: Vec::new(),
-        is_cut: false,
-        outcome: Outcome::Open,
+        ..Step::new(what, decision.configuration, changes)
     })
 }
 

@@ -67,6 +67,9 @@ pub struct Tuning {
     pub times: Vec<f64>,
     /// Whether nothing more is to be gained.
     pub is_done: bool,
+    /// Steps that it took until all others together gained next to nothing; see [`Tuning::steps_to_converge`].
+    #[serde(default)]
+    pub converged: usize,
 }
 
 /// An allocation that cannot go to a section.
@@ -93,6 +96,9 @@ pub struct Step {
     pub foreseen: Option<f64>,
     /// Seconds of runs.
     pub times: Vec<f64>,
+    /// Seconds of runs of the best before it, beside which it was run.
+    #[serde(default)]
+    pub beside: Vec<f64>,
     /// Whether a run was ended when it had taken so long, which is far longer than the best.
     #[serde(default)]
     pub is_cut: bool,
@@ -203,6 +209,29 @@ pub fn median(times: &[f64]) -> f64 {
     }
 }
 
+impl Step {
+    /// Something that was not tried yet.
+    pub fn new(what: &str, configuration: Configuration, changes: Vec<String>) -> Self {
+        Self {
+            what: what.to_owned(),
+            configuration,
+            changes,
+            foreseen: None,
+            times: Vec::new(),
+            beside: Vec::new(),
+            is_cut: false,
+            outcome: Outcome::Open,
+            curves: Vec::new(),
+        }
+    }
+
+    /// How many times as fast it was as the best before it; none if it was not run to its end.
+    pub fn gain(&self) -> Option<f64> {
+        let gain = median(&self.beside) / median(&self.times);
+        (!self.is_cut && gain.is_finite()).then_some(gain)
+    }
+}
+
 impl Tuning {
     /// The configuration to go on from: the best, or, as long as nothing is faster than paged memory, the fastest
     /// that was measured.
@@ -219,5 +248,65 @@ impl Tuning {
     /// How many times faster it is than with all in paged memory.
     pub fn gain(&self) -> f64 {
         median(&self.paged) / median(&self.times)
+    }
+
+    /// The number of the first step after which the program is as fast as at the end but for this share of its time; 0 if
+    /// that is so from the beginning. Each step counts by what it gained beside the best of that moment, so that a machine
+    /// that has become slower or faster since makes no difference.
+    pub fn steps_to_converge(&self, share: f64) -> usize {
+        if self.best.sections.is_empty() {
+            return 0;
+        }
+        let mut gained = 1.0;
+        let kept = |(_, step): &(usize, &Step)| step.outcome == Outcome::Kept;
+        let steps = self.steps.iter().enumerate().filter(kept).rev();
+        let last = steps.map(|(at, step)| {
+            gained *= step.gain().unwrap_or(f64::INFINITY);
+            (at + 1, gained)
+        });
+        let mut last = last.skip_while(|(_, gained)| 1.0 / gained >= 1.0 - share);
+        last.next().map_or(0, |(number, _)| number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps of which each was kept and so many times as fast as what was before, or not kept.
+    fn tuned(gains: &[Option<f64>]) -> Tuning {
+        let section = serde_json::json!({ "name": "a", "sites": [], "capacity": 4096, "line": 64, "ways": 1 });
+        let sections = vec![serde_json::from_value(section).unwrap()];
+        let best = Configuration { sections, ..Configuration::default() };
+        let step = |(at, gain): (usize, &Option<f64>)| {
+            // The machine is slower each time.
+            let seconds = 1.0 + at as f64;
+            Step {
+                times: vec![seconds],
+                beside: vec![seconds * gain.unwrap_or(0.5)],
+                outcome: gain.map_or(Outcome::RolledBack, |_| Outcome::Kept),
+                ..Step::new("lines", best.clone(), Vec::new())
+            }
+        };
+        let steps = gains.iter().enumerate().map(step).collect();
+        Tuning { steps, best, ..Tuning::default() }
+    }
+
+    #[test]
+    fn tuning_has_converged_when_the_rest_gains_next_to_nothing() {
+        let converged = |gains: &[Option<f64>]| tuned(gains).steps_to_converge(0.02);
+        assert_eq!(converged(&[]), 0);
+        assert_eq!(converged(&[None, None]), 0);
+        assert_eq!(converged(&[Some(3.0), None, Some(1.1), Some(1.01), None]), 3);
+        // Little by little it is more than that.
+        assert_eq!(converged(&[Some(3.0), Some(1.01), None, Some(1.011)]), 2);
+        assert_eq!(converged(&[Some(1.01)]), 0);
+        let mut nothing = tuned(&[Some(3.0)]);
+        nothing.best = Configuration::default();
+        assert_eq!(nothing.steps_to_converge(0.02), 0);
+        // A step of which it is not known what it gained is none to leave out.
+        let mut unknown = tuned(&[Some(3.0), Some(1.01)]);
+        unknown.steps[1].beside.clear();
+        assert_eq!(unknown.steps_to_converge(0.02), 2);
     }
 }

@@ -109,6 +109,7 @@ impl Search<'_> {
         let best = best.unwrap_or(self.paged);
         // Times of another moment say little, unless they are far apart.
         let mut others = Vec::new();
+        step.beside.clone_from(&tuning.times);
         for round in 1..=3 * self.effort.repetitions {
             self.progress.say(format!("{what}: run {round}"));
             // What was never seen to work with sections has the time to show that it does.
@@ -137,6 +138,7 @@ impl Search<'_> {
             Verdict::Slower => Outcome::RolledBack,
             Verdict::Open => Outcome::Open,
         };
+        step.beside.clone_from(&others);
         tuning.times = others;
         Ok(Some(built))
     }

@@ -57,7 +57,7 @@ pub fn statement(journal: &Journal, tuning: &Tuning) -> String {
     let local =
         format!("{} local ({share:.0} % of {})", Size(tuning.local), Size(journal.footprint));
     let (paged, now) = (median(&tuning.paged), median(&tuning.times));
-    let steps = tuning.steps.len();
+    let (steps, converged) = (tuning.steps.len(), tuning.converged);
     if tuning.best.sections.is_empty() {
         let why = if tuning.suffering.is_empty() { ": it hardly waits for far pages" } else { "" };
         return format!(
@@ -67,7 +67,7 @@ pub fn statement(journal: &Journal, tuning: &Tuning) -> String {
     let sections = tuning.best.sections.len();
     let all = if sections == 1 { "1 section".to_owned() } else { format!("{sections} sections") };
     format!(
-        "{local}: {now:.3} s with {all} instead of {paged:.3} s in paged memory ({:.2}x), after {steps} steps",
+        "{local}: {now:.3} s with {all} instead of {paged:.3} s in paged memory ({:.2}x), after {steps} steps (converged after {converged})",
         tuning.gain()
     )
 }
@@ -176,7 +176,7 @@ fn steps_chart(tuning: &Tuning) -> BarChart {
 }
 
 fn steps_table(tuning: &Tuning) -> Table {
-    let columns = ["step", "what has changed", "foreseen", "measured", "outcome"];
+    let columns = ["step", "what has changed", "foreseen", "measured", "gain", "outcome"];
     let rows = tuning.steps.iter().enumerate().map(|(number, step)| {
         let outcome = match &step.outcome {
             Outcome::Kept => "kept".to_owned(),
@@ -190,11 +190,12 @@ fn steps_table(tuning: &Tuning) -> Table {
             step.changes.join("; "),
             step.foreseen.map_or("-".to_owned(), |it| format!("{it:.3} s")),
             seconds(step),
+            step.gain().map_or("-".to_owned(), |it| format!("{it:.2}x")),
             outcome,
         ]
     });
     let paged = format!("{:.3} s", median(&tuning.paged));
-    let paged = ["0. paged memory", "", "-", &paged, ""].map(str::to_owned);
+    let paged = ["0. paged memory", "", "-", &paged, "-", ""].map(str::to_owned);
     let rows = std::iter::once(paged.to_vec()).chain(rows).collect();
     Table { columns: columns.map(str::to_owned).into(), rows }
 }

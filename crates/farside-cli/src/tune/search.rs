@@ -147,6 +147,7 @@ impl Search<'_> {
             save(tuning)?;
         }
         self.confirm(tuning, best)?;
+        tuning.converged = tuning.steps_to_converge(self.effort.gain);
         save(tuning)
     }
 
@@ -292,16 +293,8 @@ impl Search<'_> {
         if measured.bytes() > self.room.most() {
             measured = decide::first(self.candidates, proposals, &self.network, self.room);
         }
-        let broken = |outcome| Step {
-            what: "sections".to_owned(),
-            configuration: measured.clone(),
-            changes: Vec::new(),
-            foreseen: None,
-            times: Vec::new(),
-            is_cut: false,
-            outcome,
-            curves: Vec::new(),
-        };
+        let broken =
+            |outcome| Step { outcome, ..Step::new("sections", measured.clone(), Vec::new()) };
         let (decision, shared) = match self.profile_of(tuning, &measured, proposals, suffered) {
             Ok(decisions) => decisions,
             Err(why) => return Ok(Some(broken(Outcome::Broken(why.to_string())))),

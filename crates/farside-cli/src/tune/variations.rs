@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use farside_tune::{Apart, Candidates, Configuration, Section};
 
 use super::changes::structure;
-use super::journal::{Outcome, Step, Tuning};
+use super::journal::{Step, Tuning};
 use crate::options::Size;
 
 /// The shortest and the longest line that is tried.
@@ -66,7 +66,8 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
     });
     let without = sections.iter().map(|section| {
         let configuration = best.without(&section.name);
-        step("without a section", configuration, format!("'{}' is paged", section.name))
+        let words = format!("'{}' is paged", section.name);
+        Step::new("without a section", configuration, vec![words])
     });
     let without = without.filter(|it| !it.configuration.sections.is_empty());
     let there = offloaded(tuning, candidates).into_iter();
@@ -93,7 +94,7 @@ fn changed(
 ) -> Step {
     let mut configuration = best.clone();
     configuration.sections.iter_mut().filter(|it| it.name == of.name).for_each(change);
-    step(what, configuration, format!("'{}': {to}", of.name))
+    Step::new(what, configuration, vec![format!("'{}': {to}", of.name)])
 }
 
 /// What loops go through is sent for farther ahead, as far as there is room, or not at all.
@@ -140,7 +141,7 @@ fn offloaded(tuning: &Tuning, candidates: &Candidates) -> Option<Step> {
     let mut configuration = best.clone();
     configuration.offload = names.into_iter().collect();
     let words = format!("'{}' may run there", configuration.offload.join("', '"));
-    Some(step("functions where their data is", configuration, words))
+    Some(Step::new("functions where their data is", configuration, vec![words]))
 }
 
 /// The next simpler structure: anywhere, sets of 16, or of as many as there are, half as many, direct.
@@ -150,19 +151,6 @@ fn simpler(section: &Section) -> Option<u32> {
         0 => Some(16.min(1 << most.min(4))),
         1 => None,
         ways => Some(ways / 2),
-    }
-}
-
-pub fn step(what: &str, configuration: Configuration, changes: String) -> Step {
-    Step {
-        what: what.to_owned(),
-        configuration,
-        changes: vec![changes],
-        foreseen: None,
-        times: Vec::new(),
-        is_cut: false,
-        outcome: Outcome::Open,
-        curves: Vec::new(),
     }
 }
 

@@ -144,6 +144,12 @@ fn sections_are_found_for_a_program_that_nobody_told_about_them() {
     assert!(all < number(tuning, "local"), "{first}");
     assert!(first["foreseen"].as_f64() > Some(0.0), "{first}");
     assert!(first["curves"].as_array().is_some_and(|it| it.len() == 2), "{first}");
+    // The first step is run beside paged memory, and is what tuning converges to if nothing else gains.
+    assert!(first["beside"].as_array().is_some_and(|it| !it.is_empty()), "{first}");
+    let is_kept = |step: &Value| step["outcome"] == "kept";
+    let steps = tuning["steps"].as_array().expect("steps");
+    let last = steps.iter().rposition(is_kept).map_or(0, |at| at as u64 + 1);
+    assert!(tuning["converged"].as_u64().is_some_and(|it| it <= last), "{tuning}");
 
     // What is left is the program, which does what it did, its section file, the page, and what was done.
     assert!(
