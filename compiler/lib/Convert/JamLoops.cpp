@@ -29,8 +29,8 @@ namespace {
 /// Most turns that are taken together, and most places that the innermost loop then goes through by turns that were apart: as
 /// many rows are held at once.
 constexpr int64_t mostTurns = 4;
-/// So many turns of the innermost loop go on at once where it is vectorized. What turns that are taken together do in it is more
-/// than is interleaved otherwise, and so little that how long it takes depends on where in memory its code lies.
+/// So many turns of the innermost loop go on at once where it is vectorized. What turns that are taken together do in it is
+/// more than is interleaved otherwise, and so little that how long it takes depends on where in memory its code lies.
 constexpr int32_t turnsInterleaved = 4;
 /// What the innermost loop goes through is no more than such a part of a section, with what is sent for.
 constexpr int64_t partForRows = 2;

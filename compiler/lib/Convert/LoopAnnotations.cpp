@@ -33,10 +33,10 @@ void keepWhatIsForbidden(Operation *from, Operation *to) {
   ArrayRef<LLVM::AccessGroupAttr> noneParallel;
   to->setAttr(annotationOfLoop,
               LLVM::LoopAnnotationAttr::get(
-                  from->getContext(), said.getDisableNonforced(), vectorize, said.getInterleave(), ifForbidden(said.getUnroll()),
-                  ifForbidden(said.getUnrollAndJam()), said.getLicm(), ifForbidden(said.getDistribute()),
-                  ifForbidden(said.getPipeline()), said.getPeeled(), said.getUnswitch(), said.getMustProgress(),
-                  said.getIsVectorized(), said.getStartLoc(), said.getEndLoc(), noneParallel));
+                  from->getContext(), said.getDisableNonforced(), vectorize, said.getInterleave(),
+                  ifForbidden(said.getUnroll()), ifForbidden(said.getUnrollAndJam()), said.getLicm(),
+                  ifForbidden(said.getDistribute()), ifForbidden(said.getPipeline()), said.getPeeled(), said.getUnswitch(),
+                  said.getMustProgress(), said.getIsVectorized(), said.getStartLoc(), said.getEndLoc(), noneParallel));
 }
 
 void interleave(Operation *loop, int32_t turns) {

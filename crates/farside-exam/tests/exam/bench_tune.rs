@@ -39,7 +39,10 @@ fn the_table_of_tuned_programs_has_its_rows() {
     };
     assert!(rows.iter().all(|row| row["ours"].is_f64()), "{rows:#?}\n{said}");
     for what in ["steps until within 2% of the best", "steps until the last that was kept"] {
-        assert!(row(what)["unit"] == "steps" && row(what)["ours"].as_f64() <= Some(1.0), "{rows:#?}");
+        assert!(
+            row(what)["unit"] == "steps" && row(what)["ours"].as_f64() <= Some(1.0),
+            "{rows:#?}"
+        );
     }
     // Tuning may have found nothing on this machine, which is said.
     let (found, nothing) =
