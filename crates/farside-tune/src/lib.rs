@@ -31,7 +31,7 @@ pub use lines::Lines;
 pub use objects::{Chosen, Thresholds, choose};
 pub use phases::Uses;
 pub use profile::{FunctionProfile, Profile, SectionProfile, SiteProfile};
-pub use significance::{Verdict, compare_in_turn};
+pub use significance::{Verdict, compare_in_turn, level};
 pub use sizes::{Choice, NoRoom, Part, Sizes, solve};
 pub use suffering::{Overheads, Suffering, rank};
 pub use threads::{Apart, Each, Users};

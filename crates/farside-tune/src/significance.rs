@@ -11,14 +11,23 @@ pub enum Verdict {
     Open,
 }
 
-/// How often times that do not differ may be taken for ones that do.
-const LEVEL: f64 = 0.05;
+/// How likely times that do not differ may be to look as they do in a single comparison, of so many after each of which more runs
+/// are made if it does not tell, so that one time in twenty or less is taken for faster by the end (as Pocock, 1977; the values
+/// were found by trying with runs of which some take much longer than others).
+pub fn level(looks: u32) -> f64 {
+    match looks {
+        0..=1 => 0.05,
+        2..=4 => 0.03,
+        5..=7 => 0.016,
+        _ => 0.012,
+    }
+}
 
 /// Compares two sets of times (Mann and Whitney, 1947: one-sided, exact, without an assumption on how they scatter).
-fn compare(old: &[f64], new: &[f64]) -> Verdict {
-    if p_less(new, old) <= LEVEL {
+fn compare(old: &[f64], new: &[f64], level: f64) -> Verdict {
+    if p_less(new, old) <= level {
         Verdict::Faster
-    } else if p_less(old, new) <= LEVEL {
+    } else if p_less(old, new) <= level {
         Verdict::Slower
     } else {
         Verdict::Open
@@ -27,17 +36,17 @@ fn compare(old: &[f64], new: &[f64]) -> Verdict {
 
 /// Compares times of runs that were made in turn, each beside the one at the same place of the other list. What slows down a
 /// machine for a while does so with both of them: their ratios tell more (Wilcoxon's signed ranks, 1945: one-sided, exact)
-/// than all times together, if there are enough.
-pub fn compare_in_turn(old: &[f64], new: &[f64]) -> Verdict {
-    let verdict = compare(old, new);
+/// than all times together, if there are enough. A difference tells that is this unlikely by chance.
+pub fn compare_in_turn(old: &[f64], new: &[f64], level: f64) -> Verdict {
+    let verdict = compare(old, new, level);
     if verdict != Verdict::Open || old.len() != new.len() {
         return verdict;
     }
     let ratios: Vec<f64> = old.iter().zip(new).map(|(old, new)| (new / old).ln()).collect();
     let mirrored: Vec<f64> = ratios.iter().map(|it| -it).collect();
-    if p_below(&ratios) <= LEVEL {
+    if p_below(&ratios) <= level {
         Verdict::Faster
-    } else if p_below(&mirrored) <= LEVEL {
+    } else if p_below(&mirrored) <= level {
         Verdict::Slower
     } else {
         Verdict::Open
@@ -113,6 +122,16 @@ fn orders(one: usize, other: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
+    const LEVEL: f64 = 0.05;
+
+    fn compare(old: &[f64], new: &[f64]) -> Verdict {
+        super::compare(old, new, LEVEL)
+    }
+
+    fn compare_in_turn(old: &[f64], new: &[f64]) -> Verdict {
+        super::compare_in_turn(old, new, LEVEL)
+    }
+
     #[test]
     fn times_apart_are_told_apart_and_others_are_not() {
         assert_eq!(compare(&[3.0, 3.1, 3.2], &[2.0, 2.1, 2.9]), Verdict::Faster);
@@ -137,6 +156,44 @@ mod tests {
         assert_eq!(compare_in_turn(&old, &old), Verdict::Open);
         // What is told apart without that is.
         assert_eq!(compare_in_turn(&[3.0, 3.1, 3.2], &[2.0, 2.1, 2.9]), Verdict::Faster);
+    }
+
+    /// Of so many comparisons of what does not differ, how many take one for faster, if it is looked after each of `looks` runs
+    /// from the third on, of which one in ten takes much longer.
+    fn taken_for_faster(level: f64, looks: usize, comparisons: u32) -> u32 {
+        let mut state = 7_u64;
+        let mut chance = move || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as f64 / f64::from(1 << 31)
+        };
+        let mut run = move || {
+            let scatter = (0..12).map(|_| chance()).sum::<f64>() - 6.0;
+            let held_up = if chance() < 0.1 { 0.2 * chance() } else { 0.0 };
+            (0.03 * scatter + held_up).exp()
+        };
+        let mut compare = || {
+            let (mut old, mut new) = (Vec::new(), Vec::new());
+            for round in 1..looks + 3 {
+                old.push(run());
+                new.push(run());
+                match super::compare_in_turn(&old, &new, level) {
+                    Verdict::Open => {}
+                    verdict if round >= 3 => return verdict,
+                    _ => {}
+                }
+            }
+            Verdict::Open
+        };
+        (0..comparisons).map(|_| u32::from(compare() == Verdict::Faster)).sum()
+    }
+
+    #[test]
+    fn to_look_often_does_not_make_chance_likelier() {
+        for looks in [1, 4, 7, 11] {
+            let taken = taken_for_faster(level(looks), looks as usize, 2000);
+            assert!(taken <= 120, "{taken} of 2000 with {looks} looks");
+        }
+        assert!(taken_for_faster(LEVEL, 7, 2000) > 160, "the level for one look");
     }
 
     #[test]

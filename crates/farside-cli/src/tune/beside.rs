@@ -1,6 +1,6 @@
 //! Whether what was found is faster than paged memory at the end, when both are run in turn.
 
-use farside_tune::{Verdict, compare_in_turn};
+use farside_tune::{Verdict, compare_in_turn, level};
 
 use super::journal::median;
 use super::measure::are_far_above;
@@ -44,14 +44,14 @@ impl Beside {
 
     /// Whether it is known which is faster.
     pub fn is_known(&self) -> bool {
-        self.is_far() || compare_in_turn(&self.paged, &self.best) != Verdict::Open
+        self.is_far() || self.verdict() != Verdict::Open
     }
 
     /// Whether the best is faster. If it is not known it counts for nothing, unless there are too few runs to know
     /// anything, however they differ.
     pub fn is_faster(&self) -> bool {
         let has_too_few = self.paged.len() < 3;
-        match compare_in_turn(&self.paged, &self.best) {
+        match self.verdict() {
             Verdict::Faster => true,
             Verdict::Slower => false,
             Verdict::Open => {
@@ -63,6 +63,11 @@ impl Beside {
     /// The seconds of paged memory, and of the best.
     pub fn into_times(self) -> (Vec<f64>, Vec<f64>) {
         (self.paged, self.best)
+    }
+
+    /// It was kept for being faster before this, so that it is to be as unlikely by chance as in one comparison.
+    fn verdict(&self) -> Verdict {
+        compare_in_turn(&self.paged, &self.best, level(1))
     }
 
     fn is_far(&self) -> bool {

@@ -11,6 +11,7 @@ use farside_tune::{
     Proposal, STEP, Sampled, Section, SitePlace, Uses, WINDOW, Ways, layouts, solve, usual,
 };
 
+use super::plain;
 use crate::Failure;
 
 /// What paged memory keeps in any case: its least, and what a program has besides.
@@ -192,6 +193,8 @@ pub struct Known<'a> {
     pub shapes: Option<&'a Configuration>,
     /// The best so far, of which is kept what does not follow from a profile.
     pub latest: &'a Configuration,
+    /// Sections of it that are plain memory.
+    pub plain: &'a BTreeSet<String>,
     /// Seconds that what stays in paged memory waits when all is paged.
     pub paged_seconds: f64,
     /// Whether there was room for everything in that run, so that it does not tell what is waited for.
@@ -261,7 +264,7 @@ impl Known<'_> {
             decision.configuration.offload.clone_from(&shapes.offload);
         }
         for ((proposal, layouts), pick) in looked_at.into_iter().zip(sizes.picks) {
-            let taken = layouts[pick];
+            let taken = plain::as_before(layouts[pick], proposal, self.latest, self.plain);
             let mut made =
                 section(self.candidates, proposal, taken.line, taken.ways, taken.capacity);
             let first = group_of(&made.name).and_then(|group| groups[group].first());
@@ -408,6 +411,7 @@ mod tests {
             room: Room { local: PAGED + 9 * MIB / 4, footprint: 5 * MIB },
             shapes,
             latest: &Configuration::default(),
+            plain: &BTreeSet::new(),
             paged_seconds: 0.0,
             has_room: false,
             paged,

@@ -102,6 +102,9 @@ pub struct Step {
     /// Whether a run was ended when it had taken so long, which is far longer than the best.
     #[serde(default)]
     pub is_cut: bool,
+    /// Sections that were plain memory in its last run, since there was room for all that they hold.
+    #[serde(default)]
+    pub plain: BTreeSet<String>,
     /// What came of it.
     pub outcome: Outcome,
     /// For each section the seconds that it would cost, by its bytes.
@@ -220,6 +223,7 @@ impl Step {
             times: Vec::new(),
             beside: Vec::new(),
             is_cut: false,
+            plain: BTreeSet::new(),
             outcome: Outcome::Open,
             curves: Vec::new(),
         }

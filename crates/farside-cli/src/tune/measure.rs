@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use farside_tune::{Configuration, Profile, Proposal, Verdict, compare_in_turn};
+use farside_tune::{Configuration, Profile, Proposal, Verdict, compare_in_turn, level};
 
 use super::build::{Built, Variant};
 use super::decide;
 use super::journal::{Outcome, Step, Tuning, median};
+use super::plain::plain_sections;
 use super::search::Search;
 use super::trial::{Broken, Ran, paged_bytes};
 use crate::Failure;
@@ -109,6 +110,7 @@ impl Search<'_> {
         let best = best.unwrap_or(self.paged);
         // Times of another moment say little, unless they are far apart.
         let mut others = Vec::new();
+        let level = level(looks(self.effort.repetitions));
         step.beside.clone_from(&tuning.times);
         for round in 1..=3 * self.effort.repetitions {
             self.progress.say(format!("{what}: run {round}"));
@@ -126,14 +128,14 @@ impl Search<'_> {
                 Failure::own(format!("what ran before does not any more: {broken}"))
             };
             others.push(self.one(best).map_err(failed)?);
-            let is_open = compare_in_turn(&others, &step.times) == Verdict::Open;
+            let is_open = compare_in_turn(&others, &step.times, level) == Verdict::Open;
             let is_worth_it = spent(&[&others, &step.times]) < LONG
                 || promises(&others, &step.times, self.wanted(round));
             if round >= self.effort.repetitions && !(is_open && is_worth_it) {
                 break;
             }
         }
-        step.outcome = match compare_in_turn(&others, &step.times) {
+        step.outcome = match compare_in_turn(&others, &step.times, level) {
             Verdict::Faster => Outcome::Kept,
             Verdict::Slower => Outcome::RolledBack,
             Verdict::Open => Outcome::Open,
@@ -161,10 +163,13 @@ impl Search<'_> {
         let usual = self.trials.patience;
         let cut = patience.filter(|patience| usual.is_none_or(|usual| *patience < usual));
         self.trials.patience = cut.or(usual);
-        let ran = self.one(built);
+        let ran = self.ran(built);
         self.trials.patience = usual;
         match (ran, cut) {
-            (Ok(seconds), _) => step.times.push(seconds),
+            (Ok(ran), _) => {
+                step.times.push(ran.seconds);
+                step.plain = plain_sections(&ran.report);
+            }
             (Err(Broken::Hangs), Some(cut)) => {
                 (step.times, step.is_cut) = (vec![cut.as_secs_f64()], true);
                 return Err(Outcome::RolledBack);
@@ -186,6 +191,12 @@ impl Search<'_> {
         self.trials.insist(&ran, self.printed)?;
         Ok(ran)
     }
+}
+
+/// How often it is looked whether runs tell which of two is faster: with each from the third on, and not before all were made
+/// that there are at least.
+fn looks(repetitions: u32) -> u32 {
+    3 * repetitions - repetitions.max(3) + 1
 }
 
 /// Seconds of all of these runs.
@@ -223,6 +234,11 @@ mod tests {
         assert!(promises(&[2.0, 3.0, 2.5], &[9.0, 2.4, 2.4, 2.9], 0.0));
         assert!(!promises(&[2.0, 3.0, 2.5], &[9.0, 2.46, 2.4, 2.9], 0.02));
         assert_eq!(spent(&[&[1.0, 2.0], &[4.0]]), 7.0);
+    }
+
+    #[test]
+    fn looks_are_counted() {
+        assert_eq!([1, 2, 3, 5].map(looks), [1, 4, 7, 11]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod decide;
 mod journal;
 mod measure;
 mod network;
+mod plain;
 mod report;
 mod search;
 mod stop;

@@ -320,6 +320,7 @@ impl Search<'_> {
         let _ = std::fs::remove_file(&trace);
         let users = profile.sections.iter().map(|it| (it.name.clone(), it.into()));
         tuning.users.extend(users);
+        let plain = tuning.plain();
         let known = Known {
             candidates: self.candidates,
             proposals,
@@ -330,6 +331,7 @@ impl Search<'_> {
             room: self.room,
             shapes: self.shapes.as_ref(),
             latest: tuning.base(),
+            plain: &plain,
             paged_seconds: suffered.waits.elsewhere(&sites_of(proposals)),
             has_room,
             paged,

@@ -27,11 +27,14 @@ const LEAST_SHARE: f64 = 0.05;
 const SAMPLED: u64 = 2048;
 
 /// Variations of the [configuration to go on from](Tuning::base) that were not tried yet: those of the largest
-/// sections first, to which most misses come.
+/// sections first, to which most misses come. Of those that are plain memory nothing makes a difference.
 pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
     let best = tuning.base();
     let mut sections: Vec<&Section> = best.sections.iter().collect();
     sections.sort_by_key(|it| std::cmp::Reverse(it.capacity));
+    let all = sections.clone();
+    let plain = tuning.plain();
+    sections.retain(|it| !plain.contains(&it.name));
     let is_whole = |it: &&&Section| !it.fields && it.apart() != Some(Apart::Copies);
     let whole = sections.iter().filter(is_whole).filter(|it| tuning.divisible.contains(&it.name));
     let fields = whole.map(|section| {
@@ -64,7 +67,7 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
         let words = "what loops have gone through stays as long as anything else".to_owned();
         changed(best, section, "nothing leaves first", words, &|it| it.keep = true)
     });
-    let without = sections.iter().map(|section| {
+    let without = all.iter().map(|section| {
         let configuration = best.without(&section.name);
         let words = format!("'{}' is paged", section.name);
         Step::new("without a section", configuration, vec![words])
@@ -264,6 +267,28 @@ mod tests {
         );
         // Where lines can be in one slot only there is no choice.
         assert_eq!(tried("nothing leaves first"), [[(None, true), usual, usual]]);
+    }
+
+    #[test]
+    fn of_plain_memory_it_is_only_tried_whether_it_needs_a_section() {
+        let sections = vec![section("a"), section("b")];
+        let best = Configuration { sections, ..Configuration::default() };
+        let divisible = ["a", "b"].map(str::to_owned).into();
+        let step = |plain: &[&str]| Step {
+            plain: plain.iter().map(|it| (*it).to_owned()).collect(),
+            ..Step::new("sections", best.clone(), Vec::new())
+        };
+        let mut tuning = Tuning { best: best.clone(), divisible, ..Tuning::default() };
+        // What is known is what was seen last.
+        tuning.steps = vec![step(&["b"]), step(&["a"])];
+        let all = variations(&tuning, &Candidates::default());
+        let of_a: Vec<&str> = all
+            .iter()
+            .filter(|it| it.configuration.section("a") != best.section("a"))
+            .map(|it| it.what.as_str())
+            .collect();
+        assert_eq!(of_a, ["without a section"]);
+        assert!(all.iter().any(|it| it.what == "fields of records"));
     }
 
     #[test]
