@@ -100,10 +100,13 @@ impl Configuration {
         self.sections.iter().any(|it| it.with.is_some())
     }
 
-    /// The same without one section. Those that shared its memory share that of the first of them.
+    /// The same without one section, whose data are paged. Those that shared its memory share that of the first of them.
     pub fn without(&self, name: &str) -> Self {
         let mut rest = self.clone();
         rest.sections.retain(|it| it.name != name);
+        if rest.paged > 0 {
+            rest.paged += self.section(name).map_or(0, |it| it.holds);
+        }
         let orphan = |it: &&mut Section| it.with.as_deref() == Some(name);
         let mut orphans = rest.sections.iter_mut().filter(orphan);
         if let Some(first) = orphans.next() {

@@ -269,6 +269,7 @@ impl Tuner<'_> {
                 room,
                 effort: self.arguments.effort(),
                 shapes: shapes.clone(),
+                is_for_several: locals.len() > 1,
                 progress: &self.progress,
             };
             let mut steps = tuning.steps.len();

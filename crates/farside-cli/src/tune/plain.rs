@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 use farside_tune::{Configuration, Layout, Proposal, Section};
 use serde_json::Value;
 
-use super::journal::Tuning;
+use super::journal::{Step, Tuning};
+
+/// The step in which they are paged.
+pub const PAGED: &str = "no sections for what has room";
 
 /// Sections of a run that were plain memory.
 pub fn plain_sections(report: &Value) -> BTreeSet<String> {
@@ -22,6 +25,25 @@ impl Tuning {
         let step = self.steps.iter().rev().find(|it| it.configuration == *base);
         step.map(|it| it.plain.clone()).unwrap_or_default()
     }
+}
+
+/// All of them paged, if others are sections: the program uses them as it does all memory then, without a look at what an address
+/// is of. None if that was tried, or there are none.
+pub fn without_sections(tuning: &Tuning) -> Option<Step> {
+    let (base, plain) = (tuning.base(), tuning.plain());
+    let is_alone = |name: &str| {
+        base.sections
+            .iter()
+            .all(|it| it.with.as_deref() != Some(name) && (it.name != name || it.with.is_none()))
+    };
+    let names: Vec<&String> = plain.iter().filter(|name| is_alone(name)).collect();
+    let configuration = names.iter().fold(base.clone(), |rest, name| rest.without(name));
+    let is_tried = tuning.steps.iter().any(|it| it.configuration == configuration);
+    if names.is_empty() || configuration.sections.is_empty() || is_tried {
+        return None;
+    }
+    let words = |name: &&String| format!("'{name}' has room, and is paged");
+    Some(Step::new(PAGED, configuration, names.iter().map(words).collect()))
 }
 
 /// A layout for a proposal, with the lines and the structure that it has in `latest` if it is one of the `plain` sections there
@@ -43,7 +65,6 @@ pub fn as_before(
 mod tests {
     use farside_tune::{Counts, Pattern};
 
-    use super::super::journal::Step;
     use super::*;
 
     fn configuration(line: u64) -> Configuration {
@@ -67,6 +88,35 @@ mod tests {
         let steps = vec![step(64, &["a"]), step(128, &["b"])];
         assert_eq!(Tuning { steps, best, ..Tuning::default() }.plain(), ["a".to_owned()].into());
         assert!(Tuning::default().plain().is_empty());
+    }
+
+    #[test]
+    fn what_has_room_is_paged_if_that_is_faster() {
+        let mut best = configuration(64);
+        let other = Section { name: "b".to_owned(), ..best.sections[0].clone() };
+        best.sections.push(other);
+        (best.sections[0].holds, best.paged) = (1000, 24);
+        let step = |plain: &[&str]| Step {
+            plain: plain.iter().map(|it| (*it).to_owned()).collect(),
+            ..Step::new("sections", best.clone(), Vec::new())
+        };
+        let tuning = |plain: &[&str], best: &Configuration| Tuning {
+            steps: vec![Step { configuration: best.clone(), ..step(plain) }],
+            best: best.clone(),
+            ..Tuning::default()
+        };
+        let mut one = tuning(&["a"], &best);
+        let paged = without_sections(&one).expect("a step");
+        let names: Vec<&str> =
+            paged.configuration.sections.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!((names, paged.configuration.paged), (vec!["b"], 1024));
+        one.steps.push(paged);
+        assert_eq!(without_sections(&one), None, "it was tried");
+        assert_eq!(without_sections(&tuning(&[], &best)), None);
+        assert_eq!(without_sections(&tuning(&["a", "b"], &best)), None, "nothing would be left");
+        let mut shared = best.clone();
+        shared.sections[1].with = Some("a".to_owned());
+        assert_eq!(without_sections(&tuning(&["a"], &shared)), None, "another one has its memory");
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use farside_tune::{
-    Candidates, Chosen, Configuration, Network, Profile, Proposal, Thresholds, choose, group, rank,
+    Candidates, Chosen, Configuration, Network, Profile, Proposal, SitePlace, Thresholds, choose,
+    group, rank,
 };
 
 use super::apart;
@@ -15,6 +16,7 @@ use super::changes::step_of;
 use super::decide::{self, Decision, Known, Room, sites_of};
 use super::journal::{Outcome, Stays, Step, Tuning, median};
 use super::measure::{LONG, Measured};
+use super::plain;
 use super::report;
 use super::stop;
 use super::trial::{Broken, Printed, Trials, counter, misses_a_second};
@@ -61,6 +63,8 @@ pub struct Search<'a> {
     pub effort: Effort,
     /// Lines and structures that are not to change, so that one program has capacities for several amounts of memory.
     pub shapes: Option<Configuration>,
+    /// Whether one program is to be tuned for several amounts of local memory.
+    pub is_for_several: bool,
     /// Says what is being done.
     pub progress: &'a Progress,
 }
@@ -105,7 +109,8 @@ impl Search<'_> {
         }
         while (tuning.steps.len() as u32) < self.effort.iterations && !tuning.is_done {
             let chosen = choose(self.candidates, &suffered.profile, &suffered.ranked, thresholds);
-            let proposals = self.propose(&chosen, &suffered, &excluded);
+            let stays_out = excluded.union(&self.taken_out(tuning)).copied().collect();
+            let proposals = self.propose(&chosen, &suffered, &stays_out);
             let next = match deciding {
                 true => self.decide(tuning, &proposals, &suffered, &mut sharing)?,
                 false if self.shapes.is_some() => None,
@@ -128,20 +133,22 @@ impl Search<'_> {
             let built = self.measure(tuning, &mut step, best.as_ref())?;
             stop::check()?;
             let before = median(&tuning.times);
+            let is_decided = deciding && step.what != plain::PAGED;
             match (&step.outcome, built) {
                 (Outcome::Kept, Some(built)) => {
-                    deciding &= 1.0 - median(&step.times) / before >= self.effort.gain;
+                    let gains = 1.0 - median(&step.times) / before >= self.effort.gain;
+                    deciding &= gains || !is_decided;
                     tuning.best = step.configuration.clone();
                     tuning.times = step.times.clone();
                     best = Some(built);
                 }
-                (Outcome::Broken(_), _) if deciding => {
+                (Outcome::Broken(_), _) if is_decided => {
                     excluded.extend(self.culprits(&step, &proposals)?);
                 }
                 (Outcome::Broken(_), _) => {}
                 // What was measured of it may tell more.
                 (Outcome::Open, _) => {}
-                _ => deciding = false,
+                _ => deciding &= !is_decided,
             }
             tuning.steps.push(step);
             save(tuning)?;
@@ -244,6 +251,19 @@ impl Search<'_> {
         self.builder.build(Variant { sections: best, profiled: false }).map(Some)
     }
 
+    /// Sites of sections that were found to be better off paged.
+    fn taken_out(&self, tuning: &Tuning) -> BTreeSet<usize> {
+        let kept = tuning.steps.iter().filter(|it| it.outcome == Outcome::Kept);
+        let sites = |of: &Configuration| {
+            of.sections.iter().flat_map(|it| it.sites.clone()).collect::<Vec<SitePlace>>()
+        };
+        let before: Vec<SitePlace> = kept.flat_map(|it| sites(&it.configuration)).collect();
+        let now = sites(&tuning.best);
+        let is_out = |place: &SitePlace| before.contains(place) && !now.contains(place);
+        let all = self.candidates.sites.iter().map(SitePlace::from).enumerate();
+        all.filter(|(_, place)| is_out(place)).map(|(number, _)| number).collect()
+    }
+
     fn propose(
         &self,
         chosen: &Chosen,
@@ -269,7 +289,7 @@ impl Search<'_> {
     }
 
     /// The next step by profile; none if it would change nothing. What may be tried later is `sharing`: the same with sections
-    /// that share memory.
+    /// that share memory. Before that, what has room is tried without a section.
     fn decide(
         &mut self,
         tuning: &mut Tuning,
@@ -279,6 +299,11 @@ impl Search<'_> {
     ) -> Result<Option<Step>, Failure> {
         if proposals.is_empty() {
             return Ok(None);
+        }
+        // With more or less local memory it may be another matter what has room.
+        let paged = (!self.is_for_several).then(|| plain::without_sections(tuning)).flatten();
+        if paged.is_some() {
+            return Ok(paged);
         }
         // Sections that there are, are measured as they are.
         let mut measured = decide::first(self.candidates, proposals, &self.network, self.room);

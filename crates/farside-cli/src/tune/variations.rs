@@ -2,12 +2,13 @@
 //! lines, what is sent for ahead, and sections that may be better off in paged memory (Mira, sections 3.1, 3.3, 5.3, 5.5 and
 //! 5.6).
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use farside_tune::{Apart, Candidates, Configuration, Section};
 
 use super::changes::structure;
-use super::journal::{Step, Tuning};
+use super::journal::{Outcome, Step, Tuning};
 use crate::options::Size;
 
 /// The shortest and the longest line that is tried.
@@ -23,8 +24,8 @@ const BATCHES: [u32; 2] = [1, 16];
 /// Part of its time that a function waits from which on it may be better off elsewhere.
 const LEAST_SHARE: f64 = 0.05;
 
-/// What half of a line is below of which a sample tells all.
-const SAMPLED: u64 = 2048;
+/// The longest line that a sample tells about.
+const SAMPLED: u64 = 4096;
 
 /// Variations of the [configuration to go on from](Tuning::base) that were not tried yet: those of the largest
 /// sections first, to which most misses come. Of those that are plain memory nothing makes a difference.
@@ -46,19 +47,15 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
         let words = format!("{} instead of {}", structure(ways), structure(section.ways));
         Some(changed(best, section, "a simpler structure", words, &|it| it.ways = ways))
     });
-    let lines = sections.iter().flat_map(|section| {
-        // Of lines that are long already, longer ones were not in the sample.
-        let (half, twice) = (section.line / 2, section.line * 2);
-        let lengths = if half < SAMPLED { [half, twice, 0] } else { [2 * twice, twice, half] };
-        let least = u64::from(section.ways).max(2);
-        let fit = move |line: &u64| {
-            (LINES[0]..=LINES[1]).contains(line) && least * line <= section.capacity
-        };
-        lengths.into_iter().filter(fit).map(|line| {
-            let words = format!("lines of {} instead of {}", Size(line), Size(section.line));
-            changed(best, section, "other lines", words, &|it| it.line = line)
-        })
+    let gone_on = sections.iter().filter_map(|section| {
+        let line = further(tuning, section).filter(|line| is_fit(section, *line))?;
+        Some(with_line(best, section, line))
     });
+    // What a sample does not tell may be far off.
+    let long_lines =
+        sections.iter().filter(|it| it.line > SAMPLED).flat_map(|it| with_lengths(tuning, it));
+    let lines =
+        sections.iter().filter(|it| it.line <= SAMPLED).flat_map(|it| with_lengths(tuning, it));
     let ahead = sections.iter().flat_map(|section| distances(best, section));
     let together = sections.iter().filter(|it| tuning.gathered.contains(&it.name));
     let together = together.flat_map(|section| batches(best, section));
@@ -75,7 +72,9 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
     let without = without.filter(|it| !it.configuration.sections.is_empty());
     let there = offloaded(tuning, candidates).into_iter();
     let tried = |step: &Step| tuning.steps.iter().any(|it| it.configuration == step.configuration);
-    there
+    gone_on
+        .chain(there)
+        .chain(long_lines)
         .chain(fields)
         .chain(simpler)
         .chain(lines)
@@ -85,6 +84,46 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
         .chain(without)
         .filter(|step| !tried(step))
         .collect()
+}
+
+/// A section as it was in what was kept before the [configuration to go on from](Tuning::base).
+fn before<'a>(tuning: &'a Tuning, section: &Section) -> Option<&'a Section> {
+    let kept = tuning.steps.iter().rev().filter(|it| it.outcome == Outcome::Kept);
+    let others = kept.skip_while(|it| it.configuration != *tuning.base()).skip(1);
+    others.map(|it| &it.configuration).next()?.section(&section.name)
+}
+
+/// Lines that are again as many times as long, or as short, if the last change of their length has gained.
+fn further(tuning: &Tuning, section: &Section) -> Option<u64> {
+    let before = before(tuning, section)?.line;
+    match section.line.cmp(&before) {
+        Ordering::Less => Some(section.line / 2),
+        Ordering::Equal => None,
+        Ordering::Greater => Some(section.line * 2),
+    }
+}
+
+/// Whether a section can have lines of that length.
+fn is_fit(section: &Section, line: u64) -> bool {
+    let least = u64::from(section.ways).max(2);
+    (LINES[0]..=LINES[1]).contains(&line) && least * line <= section.capacity
+}
+
+/// Steps with lines of other lengths, but not with those that a section had before: what was left for others was slower.
+fn with_lengths(tuning: &Tuning, section: &Section) -> Vec<Step> {
+    let (line, before) = (section.line, before(tuning, section).map(|it| it.line));
+    let lengths = match line.cmp(&SAMPLED) {
+        Ordering::Less => vec![line / 2, 2 * line],
+        Ordering::Equal => vec![4 * line, 2 * line, line / 2],
+        Ordering::Greater => vec![4 * line, line / 4, 2 * line, line / 2],
+    };
+    let fit = lengths.into_iter().filter(|line| Some(*line) != before && is_fit(section, *line));
+    fit.map(|line| with_line(tuning.base(), section, line)).collect()
+}
+
+fn with_line(best: &Configuration, section: &Section, line: u64) -> Step {
+    let words = format!("lines of {} instead of {}", Size(line), Size(section.line));
+    changed(best, section, "other lines", words, &|it| it.line = line)
 }
 
 /// The best configuration with one section changed.
@@ -267,6 +306,39 @@ mod tests {
         );
         // Where lines can be in one slot only there is no choice.
         assert_eq!(tried("nothing leaves first"), [[(None, true), usual, usual]]);
+    }
+
+    #[test]
+    fn a_change_of_lines_that_gained_is_gone_on_with_first() {
+        let with = |line| {
+            let sections = vec![Section { line, capacity: 1 << 20, ..section("a") }, section("b")];
+            Configuration { sections, ..Configuration::default() }
+        };
+        let kept =
+            |line| Step { outcome: Outcome::Kept, ..Step::new("lines", with(line), Vec::new()) };
+        let first = |from, to| {
+            let steps = vec![kept(from), kept(to)];
+            let tuning = Tuning { steps, best: with(to), ..Tuning::default() };
+            let all = variations(&tuning, &Candidates::default());
+            let line = |it: &Step| it.configuration.sections[0].line;
+            assert!(all.iter().all(|it| line(it) != from), "{from} was slower");
+            line(&all[0])
+        };
+        assert_eq!([first(4096, 1024), first(1024, 2048)], [512, 4096]);
+    }
+
+    #[test]
+    fn lines_that_no_sample_tells_about_come_before_fields() {
+        let of = |line| {
+            let sections = vec![Section { line, capacity: 1 << 20, ..section("a") }];
+            let best = Configuration { sections, ..Configuration::default() };
+            let tuning = Tuning { best, divisible: ["a".to_owned()].into(), ..Tuning::default() };
+            let all = variations(&tuning, &Candidates::default());
+            all.iter().take(3).map(|it| it.configuration.sections[0].line).collect::<Vec<_>>()
+        };
+        assert_eq!(of(64 << 10), [16 << 10, 32 << 10, 64 << 10]);
+        assert_eq!(of(4096), [4096, 16 << 10, 8192]);
+        assert_eq!(of(512), [512, 256, 1024]);
     }
 
     #[test]
