@@ -197,6 +197,8 @@ pub struct Known<'a> {
     pub plain: &'a BTreeSet<String>,
     /// Seconds that what stays in paged memory waits when all is paged.
     pub paged_seconds: f64,
+    /// Bytes of that for which there is to be room, since they were found to be faster so than in sections.
+    pub paged_whole: u64,
     /// Whether there was room for everything in that run, so that it does not tell what is waited for.
     pub has_room: bool,
     /// Bytes that it used besides its sections, if that can be told.
@@ -318,9 +320,13 @@ impl Known<'_> {
     fn paged(&self, bytes: u64) -> Part {
         let share = (self.room.local as f64 / self.room.footprint.max(1) as f64).min(0.95);
         let most = self.paged_seconds / (1.0 - share);
+        let whole = self.paged_whole.min(bytes);
         let choices = (0..=10).map(|tenth| {
             let left = 1.0 - f64::from(tenth) / 10.0;
-            Choice { bytes: PAGED + bytes / 10 * tenth as u64, seconds: most * left }
+            Choice {
+                bytes: PAGED + whole + (bytes - whole) / 10 * tenth as u64,
+                seconds: most * left,
+            }
         });
         let choices = choices.filter(|it| it.bytes <= self.room.local).collect();
         Part { name: "paged memory".to_owned(), choices, lives: 0.0..=1.0, group: None }
@@ -395,6 +401,16 @@ mod tests {
         shapes: Option<&Configuration>,
         paged: Option<u64>,
     ) -> (Vec<Vec<String>>, [Decision; 2]) {
+        decide_beside(at_once, shapes, paged, 0)
+    }
+
+    /// The same beside so many bytes for which there is to be room.
+    fn decide_beside(
+        at_once: bool,
+        shapes: Option<&Configuration>,
+        paged: Option<u64>,
+        paged_whole: u64,
+    ) -> (Vec<Vec<String>>, [Decision; 2]) {
         let (proposals, profile, accesses, uses) = profile(at_once);
         let site = r#"{"file":"a.c","function":"main","line":1,"column":1,"class":0}"#;
         let candidates = Candidates {
@@ -413,6 +429,7 @@ mod tests {
             latest: &Configuration::default(),
             plain: &BTreeSet::new(),
             paged_seconds: 0.0,
+            paged_whole,
             has_room: false,
             paged,
         };
@@ -446,6 +463,13 @@ mod tests {
         // No more than all that there is.
         let (_, [_, alone]) = decide(false, None, Some(9 * MIB));
         assert_eq!(alone.configuration.paged, MIB);
+    }
+
+    #[test]
+    fn what_is_faster_paged_keeps_its_room() {
+        let bytes = |whole| decide_beside(true, None, None, whole).1[1].configuration.bytes();
+        assert!(bytes(0) > 5 * MIB / 4, "{}", bytes(0));
+        assert!(bytes(MIB) <= 5 * MIB / 4, "{}", bytes(MIB));
     }
 
     #[test]

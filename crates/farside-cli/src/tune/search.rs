@@ -264,6 +264,12 @@ impl Search<'_> {
         all.filter(|(_, place)| is_out(place)).map(|(number, _)| number).collect()
     }
 
+    /// Most bytes that were allocated at once at some sites.
+    fn bytes_of(&self, sites: &BTreeSet<usize>, profile: &Profile) -> u64 {
+        let sites = sites.iter().map(|number| &self.candidates.sites[*number]);
+        sites.filter_map(|site| profile.of_site(site)).map(|it| it.peak_bytes).sum()
+    }
+
     fn propose(
         &self,
         chosen: &Chosen,
@@ -358,6 +364,7 @@ impl Search<'_> {
             latest: tuning.base(),
             plain: &plain,
             paged_seconds: suffered.waits.elsewhere(&sites_of(proposals)),
+            paged_whole: self.bytes_of(&self.taken_out(tuning), &suffered.profile),
             has_room,
             paged,
         };

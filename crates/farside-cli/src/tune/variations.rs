@@ -31,22 +31,11 @@ const SAMPLED: u64 = 4096;
 /// sections first, to which most misses come. Of those that are plain memory nothing makes a difference.
 pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
     let best = tuning.base();
-    let mut sections: Vec<&Section> = best.sections.iter().collect();
-    sections.sort_by_key(|it| std::cmp::Reverse(it.capacity));
-    let all = sections.clone();
+    let mut all: Vec<&Section> = best.sections.iter().collect();
+    all.sort_by_key(|it| std::cmp::Reverse(it.capacity));
     let plain = tuning.plain();
-    sections.retain(|it| !plain.contains(&it.name));
-    let is_whole = |it: &&&Section| !it.fields && it.apart() != Some(Apart::Copies);
-    let whole = sections.iter().filter(is_whole).filter(|it| tuning.divisible.contains(&it.name));
-    let fields = whole.map(|section| {
-        let words = "fields that are used come and go, gathered there, instead of whole lines";
-        changed(best, section, "fields of records", words.to_owned(), &|it| it.fields = true)
-    });
-    let simpler = sections.iter().filter_map(|section| {
-        let ways = simpler(section)?;
-        let words = format!("{} instead of {}", structure(ways), structure(section.ways));
-        Some(changed(best, section, "a simpler structure", words, &|it| it.ways = ways))
-    });
+    let sections: Vec<&Section> =
+        all.iter().copied().filter(|it| !plain.contains(&it.name)).collect();
     let gone_on = sections.iter().filter_map(|section| {
         let line = further(tuning, section).filter(|line| is_fit(section, *line))?;
         Some(with_line(best, section, line))
@@ -59,31 +48,60 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
     let ahead = sections.iter().flat_map(|section| distances(best, section));
     let together = sections.iter().filter(|it| tuning.gathered.contains(&it.name));
     let together = together.flat_map(|section| batches(best, section));
-    let leaving = sections.iter().filter(|it| tuning.leaving.contains(&it.name));
-    let kept = leaving.filter(|it| !it.keep && it.ways != 1).map(|section| {
-        let words = "what loops have gone through stays as long as anything else".to_owned();
-        changed(best, section, "nothing leaves first", words, &|it| it.keep = true)
-    });
-    let without = all.iter().map(|section| {
-        let configuration = best.without(&section.name);
-        let words = format!("'{}' is paged", section.name);
-        Step::new("without a section", configuration, vec![words])
-    });
-    let without = without.filter(|it| !it.configuration.sections.is_empty());
-    let there = offloaded(tuning, candidates).into_iter();
     let tried = |step: &Step| tuning.steps.iter().any(|it| it.configuration == step.configuration);
     gone_on
-        .chain(there)
+        .chain(offloaded(tuning, candidates))
         .chain(long_lines)
-        .chain(fields)
-        .chain(simpler)
+        .chain(with_fields(tuning, &sections))
+        .chain(with_simpler_structures(best, &sections))
         .chain(lines)
         .chain(ahead)
         .chain(together)
-        .chain(kept)
-        .chain(without)
+        .chain(with_nothing_leaving_first(tuning, &sections))
+        .chain(without_one(best, &all))
         .filter(|step| !tried(step))
         .collect()
+}
+
+/// Of records of which loops use only some fields, these alone come and go.
+fn with_fields(tuning: &Tuning, sections: &[&Section]) -> Vec<Step> {
+    let is_whole = |it: &&&Section| !it.fields && it.apart() != Some(Apart::Copies);
+    let whole = sections.iter().filter(is_whole).filter(|it| tuning.divisible.contains(&it.name));
+    let step = |section: &&Section| {
+        let words = "fields that are used come and go, gathered there, instead of whole lines";
+        let what = "fields of records";
+        changed(tuning.base(), section, what, words.to_owned(), &|it| it.fields = true)
+    };
+    whole.map(step).collect()
+}
+
+fn with_simpler_structures(best: &Configuration, sections: &[&Section]) -> Vec<Step> {
+    let step = |section: &&Section| {
+        let ways = simpler(section)?;
+        let words = format!("{} instead of {}", structure(ways), structure(section.ways));
+        Some(changed(best, section, "a simpler structure", words, &|it| it.ways = ways))
+    };
+    sections.iter().filter_map(step).collect()
+}
+
+/// Of sections of which loops let leave first what they are through with, nothing does.
+fn with_nothing_leaving_first(tuning: &Tuning, sections: &[&Section]) -> Vec<Step> {
+    let leaving = sections.iter().filter(|it| tuning.leaving.contains(&it.name));
+    let step = |section: &&Section| {
+        let words = "what loops have gone through stays as long as anything else".to_owned();
+        changed(tuning.base(), section, "nothing leaves first", words, &|it| it.keep = true)
+    };
+    leaving.filter(|it| !it.keep && it.ways != 1).map(step).collect()
+}
+
+/// Each section back in paged memory, if there are others.
+fn without_one(best: &Configuration, sections: &[&Section]) -> Vec<Step> {
+    let step = |section: &&Section| {
+        let words = format!("'{}' is paged", section.name);
+        Step::new("without a section", best.without(&section.name), vec![words])
+    };
+    let is_left = |it: &Step| !it.configuration.sections.is_empty();
+    sections.iter().map(step).filter(is_left).collect()
 }
 
 /// A section as it was in what was kept before the [configuration to go on from](Tuning::base).
