@@ -40,21 +40,20 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
         let line = further(tuning, section).filter(|line| is_fit(section, *line))?;
         Some(with_line(best, section, line))
     });
-    // What a sample does not tell may be far off.
-    let long_lines =
-        sections.iter().filter(|it| it.line > SAMPLED).flat_map(|it| with_lengths(tuning, it));
-    let lines =
-        sections.iter().filter(|it| it.line <= SAMPLED).flat_map(|it| with_lengths(tuning, it));
+    // What a sample does not tell may be far off, and matters most where there is most.
+    let untold = usize::from(sections.first().is_some_and(|it| it.line > SAMPLED));
+    let lengths = |section: &&Section| with_lengths(tuning, section);
+    let (long_lines, lines) = sections.split_at(untold);
     let ahead = sections.iter().flat_map(|section| distances(best, section));
     let together = sections.iter().filter(|it| tuning.gathered.contains(&it.name));
     let together = together.flat_map(|section| batches(best, section));
     let tried = |step: &Step| tuning.steps.iter().any(|it| it.configuration == step.configuration);
     gone_on
         .chain(offloaded(tuning, candidates))
-        .chain(long_lines)
+        .chain(long_lines.iter().flat_map(lengths))
         .chain(with_fields(tuning, &sections))
         .chain(with_simpler_structures(best, &sections))
-        .chain(lines)
+        .chain(lines.iter().flat_map(lengths))
         .chain(ahead)
         .chain(together)
         .chain(with_nothing_leaving_first(tuning, &sections))
@@ -357,6 +356,12 @@ mod tests {
         assert_eq!(of(64 << 10), [16 << 10, 32 << 10, 64 << 10]);
         assert_eq!(of(4096), [4096, 16 << 10, 8192]);
         assert_eq!(of(512), [512, 256, 1024]);
+        let small = Section { line: 64 << 10, capacity: 512 << 10, ..section("b") };
+        let sections = vec![small, Section { capacity: 1 << 20, ..section("a") }];
+        let best = Configuration { sections, ..Configuration::default() };
+        let tuning = Tuning { best, divisible: ["a".to_owned()].into(), ..Tuning::default() };
+        let all = variations(&tuning, &Candidates::default());
+        assert_eq!(all[0].what, "fields of records", "of the largest there is a sample");
     }
 
     #[test]
