@@ -117,6 +117,20 @@ pub fn layouts(
     capacities.iter().copied().filter_map(of).collect()
 }
 
+/// The same lines and structure with so many bytes.
+pub fn larger(
+    layout: Layout,
+    sampled: &Sampled,
+    network: &Network,
+    calibration: Calibration,
+    capacity: u64,
+) -> Layout {
+    let (line, ways) = (layout.line, Ways::of(layout.ways));
+    let told = told(sampled, line);
+    let counts = counts_of(sampled.simulate(told, ways, capacity), told, line);
+    Layout { capacity, counts, seconds: calibration.seconds(counts, line, ways, network), ..layout }
+}
+
 /// The longest line of at most so many bytes that the sample tells about.
 fn told(sampled: &Sampled, line: u64) -> u64 {
     line.min(sampled.largest_line())
@@ -230,5 +244,13 @@ mod tests {
         assert_eq!(all.last().map(|it| it.capacity), Some(512 << 10));
         assert!(all[0].line == 128, "{all:?}");
         assert!(all.is_sorted_by(|one, other| one.seconds >= other.seconds), "{all:?}");
+        // With the same lines and structure the next one is what it was found to be.
+        let of = |at: usize, capacity| {
+            larger(all[at], &sampled, &NETWORK, Calibration::default(), capacity)
+        };
+        let alike = (1..all.len())
+            .filter(|at| (all[*at].line, all[*at].ways) == (all[at - 1].line, all[at - 1].ways));
+        assert!(alike.clone().count() > 0, "{all:?}");
+        alike.for_each(|at| assert_eq!(of(at - 1, all[at].capacity), all[at]));
     }
 }

@@ -113,6 +113,14 @@ pub fn solve(parts: &[Part], budget: u64) -> Result<Sizes, NoRoom> {
     Ok(Sizes { picks, seconds })
 }
 
+/// Bytes of the budget that sizes leave over at all times: too few for a larger choice that costs less.
+pub fn left_over(parts: &[Part], sizes: &Sizes, budget: u64) -> u64 {
+    let taken = parts.iter().zip(&sizes.picks).map(|(part, pick)| part.choices[*pick].bytes);
+    let bytes: Vec<u64> = taken.collect();
+    let most = moments(parts).into_iter().map(|it| together(parts, &bytes, it)).max();
+    budget.saturating_sub(most.unwrap_or(0))
+}
+
 /// Moments that tell all sets of sections which live at the same time: when each begins.
 fn moments(parts: &[Part]) -> Vec<f64> {
     let mut moments: Vec<f64> = parts.iter().map(|part| *part.lives.start()).collect();
@@ -174,6 +182,21 @@ mod tests {
         assert_eq!(solve(&shared, 1 << 20), Err(NoRoom { least: 2 << 20, budget: 1 << 20 }));
     }
 
+    #[test]
+    fn what_is_left_over_is_so_at_all_times() {
+        let left = |parts: &[Part], budget: u64| {
+            left_over(parts, &solve(parts, budget << 20).unwrap(), budget << 20) >> 20
+        };
+        let both = [0, 1].map(|_| part(&[(1, 9.0), (11, 1.0)], 0.0..=1.0));
+        assert_eq!([7, 12, 15, 40].map(|budget| left(&both, budget)), [5, 0, 3, 18]);
+        let apart = both.clone().map(|it| Part { lives: 2.0..=3.0, ..it });
+        let three = [both[0].clone(), both[1].clone(), apart[0].clone()];
+        assert_eq!(left(&three, 15), 3);
+        let shared = both.map(|it| Part { group: Some(0), ..it });
+        assert_eq!(left(&shared, 15), 4);
+        assert_eq!(left(&[], 15), 15);
+    }
+
     /// Best of all ways to pick, one after another.
     fn exhaustive(parts: &[Part], budget: u64) -> Option<f64> {
         let ways: usize = parts.iter().map(|it| it.choices.len()).product();
@@ -220,6 +243,15 @@ mod tests {
             prop_assert_eq!(found.is_ok(), best.is_some());
             if let (Ok(found), Some(best)) = (found, best) {
                 prop_assert!((found.seconds - best).abs() < 1e-6, "{} is not {best}", found.seconds);
+                let rest = left_over(&parts, &found, budget << 20);
+                for larger in 0..parts.len() {
+                    let bytes = |(at, (part, pick)): (usize, (&Part, &usize))| {
+                        part.choices[*pick].bytes + if at == larger { rest } else { 0 }
+                    };
+                    let bytes: Vec<u64> = parts.iter().zip(&found.picks).enumerate().map(bytes).collect();
+                    let fits = |moment: f64| together(&parts, &bytes, moment) <= budget << 20;
+                    prop_assert!(moments(&parts).into_iter().all(fits));
+                }
             }
         }
     }

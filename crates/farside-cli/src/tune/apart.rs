@@ -3,8 +3,8 @@
 
 use farside_tune::{Apart, Configuration, Each, Section, Users};
 
-use super::decide::Room;
 use super::journal::{Outcome, Step, Tuning, median};
+use super::room::Room;
 use crate::explain::notes::{Access, Unit};
 use crate::options::Size;
 

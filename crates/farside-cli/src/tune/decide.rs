@@ -4,27 +4,15 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
-use farside_pager::settings::LEAST_LIMIT;
 use farside_tune::trace::{self, Record};
 use farside_tune::{
     Calibration, Candidates, Choice, Configuration, Layout, Network, Part, Pattern, Profile,
-    Proposal, STEP, Sampled, Section, SitePlace, Uses, WINDOW, Ways, layouts, solve, usual,
+    Proposal, Sampled, Section, SitePlace, Uses, WINDOW, Ways, layouts, solve, usual,
 };
 
 use super::plain;
+use super::room::{PAGED, Room, whole};
 use crate::Failure;
-
-/// What paged memory keeps in any case: its least, and what a program has besides.
-const PAGED: u64 = LEAST_LIMIT + (256 << 10);
-
-/// The room that there is.
-#[derive(Copy, Clone, Debug)]
-pub struct Room {
-    /// Bytes of local memory.
-    pub local: u64,
-    /// Bytes of far memory that the program uses.
-    pub footprint: u64,
-}
 
 /// A section that was decided on, and why.
 #[derive(Clone, Debug)]
@@ -37,6 +25,17 @@ pub struct Decided {
     pub taken: Layout,
 }
 
+/// A section that is decided on.
+#[derive(Debug)]
+pub struct LookedAt<'a> {
+    /// What it is used for.
+    pub proposal: &'a Proposal,
+    /// Its number in the profile.
+    pub place: usize,
+    /// The best lines and structure for each capacity.
+    pub layouts: Vec<Layout>,
+}
+
 /// A configuration with what is foreseen of it.
 #[derive(Clone, Debug, Default)]
 pub struct Decision {
@@ -46,24 +45,6 @@ pub struct Decision {
     pub sections: Vec<Decided>,
     /// Seconds that sections and paged memory cost together, as foreseen.
     pub seconds: f64,
-}
-
-impl Room {
-    /// Room for everything, twice: lines of a section may be in each other's way.
-    pub fn for_all(&self) -> Self {
-        Self { local: PAGED + whole(2 * self.footprint), ..*self }
-    }
-
-    /// Bytes for sections, if paged memory has only its least.
-    pub fn most(&self) -> u64 {
-        self.local.saturating_sub(PAGED) & !(STEP - 1)
-    }
-
-    /// The share in these of so many bytes of all that the program uses.
-    pub fn share(&self, bytes: u64) -> u64 {
-        let all = u128::from(self.footprint.max(1));
-        (u128::from(self.most()) * u128::from(bytes) / all) as u64
-    }
 }
 
 /// Sections as they usually are for how they are used: what is needed to measure them.
@@ -108,11 +89,6 @@ pub fn first(
             section(candidates, proposal, line, ways, capacity)
         });
     Configuration { sections: sections.collect(), paged: outside, ..Configuration::default() }
-}
-
-/// Whole steps, at least one.
-fn whole(bytes: u64) -> u64 {
-    (bytes & !(STEP - 1)).max(STEP)
 }
 
 fn section(
@@ -234,29 +210,21 @@ impl Known<'_> {
     pub fn decide(&self, groups: &[Vec<String>]) -> Result<Decision, Failure> {
         let group_of =
             |name: &str| groups.iter().position(|group| group.iter().any(|it| it == name));
-        let mut looked_at = Vec::new();
-        for proposal in self.proposals {
-            let place = self.profile.sections.iter().position(|it| it.name == proposal.name);
-            let Some(place) = place.filter(|place| !self.accesses[*place].is_empty()) else {
-                continue;
-            };
-            let layouts = self.layouts(proposal, place);
-            if !layouts.is_empty() {
-                looked_at.push((proposal, layouts));
-            }
-        }
-        let part = |(proposal, layouts): &(&Proposal, Vec<Layout>)| Part {
-            name: proposal.name.clone(),
-            choices: layouts
+        let looked_at: Vec<LookedAt> =
+            self.proposals.iter().filter_map(|it| self.look_at(it)).collect();
+        let part = |it: &LookedAt| Part {
+            name: it.proposal.name.clone(),
+            choices: it
+                .layouts
                 .iter()
                 .map(|it| Choice { bytes: it.capacity, seconds: it.seconds })
                 .collect(),
             // Sections are opened when the program starts, and stay.
             lives: 0.0..=1.0,
-            group: group_of(&proposal.name),
+            group: group_of(&it.proposal.name),
         };
         let mut parts: Vec<Part> = looked_at.iter().map(part).collect();
-        let outside = self.outside(looked_at.iter().map(|(it, _)| *it));
+        let outside = self.outside(looked_at.iter().map(|it| it.proposal));
         parts.push(self.paged(outside));
         let sizes = solve(&parts, self.room.local)
             .map_err(|no_room| Failure::usage(format!("--local: {no_room}")))?;
@@ -265,8 +233,14 @@ impl Known<'_> {
         if let Some(shapes) = self.shapes {
             decision.configuration.offload.clone_from(&shapes.offload);
         }
-        for ((proposal, layouts), pick) in looked_at.into_iter().zip(sizes.picks) {
-            let taken = plain::as_before(layouts[pick], proposal, self.latest, self.plain);
+        let mut taken: Vec<Layout> =
+            looked_at.iter().zip(&sizes.picks).map(|(it, pick)| it.layouts[*pick]).collect();
+        if let Some((at, larger)) = self.with_left_over(&looked_at, &taken, &parts, &sizes) {
+            decision.seconds -= taken[at].seconds - larger.seconds;
+            taken[at] = larger;
+        }
+        for (LookedAt { proposal, layouts, .. }, taken) in looked_at.into_iter().zip(taken) {
+            let taken = plain::as_before(taken, proposal, self.latest, self.plain);
             let mut made =
                 section(self.candidates, proposal, taken.line, taken.ways, taken.capacity);
             let first = group_of(&made.name).and_then(|group| groups[group].first());
@@ -300,20 +274,28 @@ impl Known<'_> {
         divided.unwrap_or(made)
     }
 
-    fn layouts(&self, proposal: &Proposal, place: usize) -> Vec<Layout> {
+    /// What a proposal's section may be like; none if it was never looked into.
+    fn look_at<'a>(&self, proposal: &'a Proposal) -> Option<LookedAt<'a>> {
+        let place = self.profile.sections.iter().position(|it| it.name == proposal.name)?;
+        let sampled = self.accesses.get(place).filter(|it| !it.is_empty())?;
+        let section = self.shapes.and_then(|shapes| shapes.section(&proposal.name));
+        let only = section.map(|it| (it.line, it.ways));
+        let (most, calibration) = (self.room.most(), self.calibration(place));
+        let (holds, pattern) = (proposal.bytes, proposal.pattern);
+        let layouts = layouts(sampled, holds, pattern, self.network, calibration, most, only);
+        (!layouts.is_empty()).then_some(LookedAt { proposal, place, layouts })
+    }
+
+    /// What misses of a section cost, as it was measured.
+    pub fn calibration(&self, place: usize) -> Calibration {
+        if self.has_room {
+            return Calibration::default();
+        }
         let (measured, sampled) = (&self.profile.sections[place], &self.accesses[place]);
         let line = measured.line.min(sampled.largest_line());
         let foreseen = sampled.simulate(line, Ways::of(measured.ways), measured.capacity);
         let missed = (measured.misses, measured.miss_seconds);
-        let calibration = match self.has_room {
-            true => Calibration::default(),
-            false => Calibration::of(missed, foreseen, line, self.network),
-        };
-        let section = self.shapes.and_then(|shapes| shapes.section(&proposal.name));
-        let only = section.map(|it| (it.line, it.ways));
-        let most = self.room.most();
-        let (holds, pattern) = (proposal.bytes, proposal.pattern);
-        layouts(sampled, holds, pattern, self.network, calibration, most, only)
+        Calibration::of(missed, foreseen, line, self.network)
     }
 
     /// Paged memory as one more section: what waits in it falls with its size, as far as is known in a straight line.
@@ -352,7 +334,7 @@ pub fn sites_of(proposals: &[Proposal]) -> BTreeSet<usize> {
 
 #[cfg(test)]
 mod tests {
-    use farside_tune::SectionProfile;
+    use farside_tune::{STEP, SectionProfile};
 
     use super::*;
 
@@ -470,6 +452,16 @@ mod tests {
         let bytes = |whole| decide_beside(true, None, None, whole).1[1].configuration.bytes();
         assert!(bytes(0) > 5 * MIB / 4, "{}", bytes(0));
         assert!(bytes(MIB) <= 5 * MIB / 4, "{}", bytes(MIB));
+    }
+
+    #[test]
+    fn what_sizes_leave_over_is_used() {
+        // Choices are tenths of 2 MiB.
+        for steps in 1..12 {
+            let paged = steps * STEP;
+            let (_, [_, alone]) = decide_beside(true, None, None, paged);
+            assert_eq!(alone.configuration.bytes(), 9 * MIB / 4 - paged);
+        }
     }
 
     #[test]
