@@ -22,36 +22,61 @@ template <typename Attribute> Attribute ifForbidden(Attribute said) {
   return said && isTrue(said.getDisable()) ? said : Attribute();
 }
 
+/// What is said of a loop that may be another thing here; all else stays.
+struct Wishes {
+  LLVM::LoopVectorizeAttr vectorize;
+  LLVM::LoopInterleaveAttr interleave;
+  LLVM::LoopUnrollAttr unroll;
+  LLVM::LoopUnrollAndJamAttr unrollAndJam;
+  LLVM::LoopDistributeAttr distribute;
+  LLVM::LoopPipelineAttr pipeline;
+  ArrayRef<LLVM::AccessGroupAttr> parallelAccesses;
+};
+
+Wishes wishesOf(LLVM::LoopAnnotationAttr said) {
+  return {said.getVectorize(),  said.getInterleave(), said.getUnroll(),           said.getUnrollAndJam(),
+          said.getDistribute(), said.getPipeline(),   said.getParallelAccesses()};
+}
+
+LLVM::LoopAnnotationAttr with(LLVM::LoopAnnotationAttr said, const Wishes &wishes) {
+  return LLVM::LoopAnnotationAttr::get(said.getContext(), said.getDisableNonforced(), wishes.vectorize, wishes.interleave,
+                                       wishes.unroll, wishes.unrollAndJam, said.getLicm(), wishes.distribute, wishes.pipeline,
+                                       said.getPeeled(), said.getUnswitch(), said.getMustProgress(), said.getIsVectorized(),
+                                       said.getStartLoc(), said.getEndLoc(), wishes.parallelAccesses);
+}
+
+LLVM::LoopAnnotationAttr nothingSaid(MLIRContext *context) {
+  return LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
+}
+
 } // namespace
 
 void keepWhatIsForbidden(Operation *from, Operation *to) {
   LLVM::LoopAnnotationAttr said = annotationOf(from);
   if (!said)
     return;
-  LLVM::LoopVectorizeAttr vectorize = forbids(said.getVectorize()) ? said.getVectorize() : LLVM::LoopVectorizeAttr();
+  Wishes wishes = wishesOf(said);
+  if (!forbids(wishes.vectorize))
+    wishes.vectorize = {};
+  wishes.unroll = ifForbidden(wishes.unroll);
+  wishes.unrollAndJam = ifForbidden(wishes.unrollAndJam);
+  wishes.distribute = ifForbidden(wishes.distribute);
+  wishes.pipeline = ifForbidden(wishes.pipeline);
   // That turns do not depend on one another is no longer so where some of them are taken together.
-  ArrayRef<LLVM::AccessGroupAttr> noneParallel;
-  to->setAttr(annotationOfLoop,
-              LLVM::LoopAnnotationAttr::get(
-                  from->getContext(), said.getDisableNonforced(), vectorize, said.getInterleave(),
-                  ifForbidden(said.getUnroll()), ifForbidden(said.getUnrollAndJam()), said.getLicm(),
-                  ifForbidden(said.getDistribute()), ifForbidden(said.getPipeline()), said.getPeeled(), said.getUnswitch(),
-                  said.getMustProgress(), said.getIsVectorized(), said.getStartLoc(), said.getEndLoc(), noneParallel));
+  wishes.parallelAccesses = {};
+  to->setAttr(annotationOfLoop, with(said, wishes));
 }
 
 void interleave(Operation *loop, int32_t turns) {
-  LLVM::LoopAnnotationAttr said = annotationOf(loop);
-  if (said && (said.getVectorize() || said.getInterleave() || said.getUnroll()))
-    return;
   MLIRContext *context = loop->getContext();
-  auto times = LLVM::LoopInterleaveAttr::get(context, Builder(context).getI32IntegerAttr(turns));
-  auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, times, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
-  if (said)
-    annotation = LLVM::LoopAnnotationAttr::get(
-        context, said.getDisableNonforced(), said.getVectorize(), times, said.getUnroll(), said.getUnrollAndJam(),
-        said.getLicm(), said.getDistribute(), said.getPipeline(), said.getPeeled(), said.getUnswitch(),
-        said.getMustProgress(), said.getIsVectorized(), said.getStartLoc(), said.getEndLoc(), said.getParallelAccesses());
-  loop->setAttr(annotationOfLoop, annotation);
+  LLVM::LoopAnnotationAttr said = annotationOf(loop);
+  if (!said)
+    said = nothingSaid(context);
+  Wishes wishes = wishesOf(said);
+  if (wishes.vectorize || wishes.interleave || wishes.unroll)
+    return;
+  wishes.interleave = LLVM::LoopInterleaveAttr::get(context, Builder(context).getI32IntegerAttr(turns));
+  loop->setAttr(annotationOfLoop, with(said, wishes));
 }
 
 } // namespace farside
