@@ -94,6 +94,15 @@ fn choosing(ways: Ways) -> f64 {
     }
 }
 
+/// Seconds that a byte of local memory costs a run, which takes it from the kernel and has it filled with zeros, and whose
+/// processor finds less of it in its caches than of a few lines that are used again and again.
+const TOUCHED: f64 = 0.25e-9;
+
+/// Seconds that so much local memory costs before anything is gained by it.
+pub(crate) fn touched(capacity: u64) -> f64 {
+    TOUCHED * capacity as f64
+}
+
 impl Calibration {
     /// From what a run measured of a section, misses and their seconds, and what was foreseen for its shape.
     ///
@@ -156,6 +165,14 @@ mod tests {
         assert_eq!(of(20), (50.0, 0.0, 200.0));
         assert_eq!(of(70), (100.0, 50.0, 200.0));
         assert_eq!(of(0), (0.0, 0.0, 100.0));
+    }
+
+    #[test]
+    fn memory_that_saves_little_of_the_network_is_not_worth_touching() {
+        // An eighth of 500 MB that are gone through twice needs not come again; or a third.
+        let carried = |share: f64| 2.0 * 500e6 * TYPICAL.per_byte * (1.0 - share / 2.0);
+        assert!(touched(200_000_000) + carried(0.125) > carried(0.0));
+        assert!(touched(200_000_000) + carried(0.4) < carried(0.0));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use crate::cache::{Counts, Sampled, Ways};
-use crate::cost::{Calibration, Network};
+use crate::cost::{Calibration, Network, touched};
 use crate::grouping::Pattern;
 use crate::lines::Lines;
 
@@ -19,8 +19,21 @@ pub struct Layout {
     pub capacity: u64,
     /// Lookups, misses, and stores.
     pub counts: Counts,
-    /// Seconds that they cost.
+    /// Seconds that they cost, and its memory.
     pub seconds: f64,
+}
+
+impl Layout {
+    /// Such lines in such memory, with what they would do.
+    fn new(
+        (line, ways, capacity): (u64, u32, u64),
+        counts: Counts,
+        network: &Network,
+        calibration: Calibration,
+    ) -> Self {
+        let waited = calibration.seconds(counts, line, Ways::of(ways), network);
+        Self { line, ways, capacity, counts, seconds: waited + touched(capacity) }
+    }
 }
 
 /// Capacities are multiples of this.
@@ -98,8 +111,7 @@ pub fn layouts(
         let of_length = |line: u64| {
             all.iter().map(move |&(ways, capacity, counts)| {
                 let counts = counts_of(counts, told(sampled, line), line);
-                let seconds = calibration.seconds(counts, line, Ways::of(ways), network);
-                Layout { line, ways, capacity, counts, seconds }
+                Layout::new((line, ways, capacity), counts, network, calibration)
             })
         };
         of_shapes.extend(lengths.iter().flat_map(|line| of_length(*line)));
@@ -125,10 +137,10 @@ pub fn larger(
     calibration: Calibration,
     capacity: u64,
 ) -> Layout {
-    let (line, ways) = (layout.line, Ways::of(layout.ways));
+    let Layout { line, ways, .. } = layout;
     let told = told(sampled, line);
-    let counts = counts_of(sampled.simulate(told, ways, capacity), told, line);
-    Layout { capacity, counts, seconds: calibration.seconds(counts, line, ways, network), ..layout }
+    let counts = counts_of(sampled.simulate(told, Ways::of(ways), capacity), told, line);
+    Layout::new((line, ways, capacity), counts, network, calibration)
 }
 
 /// The longest line of at most so many bytes that the sample tells about.

@@ -221,6 +221,27 @@ fn of_records_only_fields_come_where_bytes_are_dear() {
 }
 
 #[test]
+fn what_has_room_is_tried_without_a_section() {
+    let test = "what_has_room_is_tried_without_a_section";
+    let Some(stage) = Stage::new(test) else { return };
+    stage.write("roomy.c", include_str!("../../programs/roomy.c"));
+    let options = ["--local", "40%", "--iterations", "2", "--repetitions", "1", "--json"];
+    let build = "$CC -O2 -g -o roomy roomy.c";
+    let program = ["./roomy", "60000", "65536", "100000"];
+    let journal = json(&stage.tune(build, &options, &program));
+    let [first, second] = [0, 1].map(|at| &journal["tunings"][0]["steps"][at]);
+    let kinds = section(first, "new_kinds");
+    assert_eq!(first["plain"], serde_json::json!([kinds["name"]]), "{first}");
+    assert_eq!(second["what"], "no sections for what has room", "{second}");
+    let sections = second["configuration"]["sections"].as_array().expect("sections");
+    assert!(sections.len() == 1 && sections[0] == *section(first, "new_nodes"), "{second}");
+    // What it holds is paged then, and the program prints what it did, or this would be told.
+    let paged = |it: &Value| it["configuration"]["paged"].as_u64().expect("a number");
+    assert_eq!(Some(paged(second) - paged(first)), kinds["holds"].as_u64(), "{second}");
+    assert!(!second["outcome"].to_string().contains("roken"), "{second}");
+}
+
+#[test]
 fn one_program_has_capacities_for_several_amounts_of_memory() {
     let test = "one_program_has_capacities_for_several_amounts_of_memory";
     let Some(stage) = Stage::new(test) else { return };
