@@ -234,6 +234,14 @@ impl Step {
         let gain = median(&self.beside) / median(&self.times);
         (!self.is_cut && gain.is_finite()).then_some(gain)
     }
+
+    /// Seconds that one of its sections is foreseen to cost; none if they were not foreseen.
+    pub fn foreseen_of(&self, section: &str) -> Option<f64> {
+        let capacity = self.configuration.section(section)?.bytes();
+        let curve = self.curves.iter().find(|it| it.section == section)?;
+        let point = curve.points.iter().rev().find(|(bytes, ..)| *bytes <= capacity);
+        point.map(|(.., seconds)| *seconds)
+    }
 }
 
 impl Tuning {

@@ -50,6 +50,7 @@ pub fn variations(tuning: &Tuning, candidates: &Candidates) -> Vec<Step> {
     let tried = |step: &Step| tuning.steps.iter().any(|it| it.configuration == step.configuration);
     gone_on
         .chain(offloaded(tuning, candidates))
+        .chain(without_costliest(tuning))
         .chain(long_lines.iter().flat_map(lengths))
         .chain(with_fields(tuning, &sections))
         .chain(with_simpler_structures(best, &sections))
@@ -101,6 +102,19 @@ fn without_one(best: &Configuration, sections: &[&Section]) -> Vec<Step> {
     };
     let is_left = |it: &Step| !it.configuration.sections.is_empty();
     sections.iter().map(step).filter(is_left).collect()
+}
+
+/// Where no sections are faster than paged memory yet, the one that is foreseen to cost most back there: what is used here and
+/// there and does not fit in a section may fit in paged memory, once others do not come through it.
+fn without_costliest(tuning: &Tuning) -> Option<Step> {
+    let base = tuning.base();
+    let step = tuning.steps.iter().find(|it| it.configuration == *base)?;
+    if !tuning.best.sections.is_empty() {
+        return None;
+    }
+    let foreseen = base.sections.iter().filter_map(|it| Some((it, step.foreseen_of(&it.name)?)));
+    let costliest = foreseen.max_by(|(_, one), (_, other)| one.total_cmp(other));
+    costliest.and_then(|(it, _)| without_one(base, &[it]).pop())
 }
 
 /// A section as it was in what was kept before the [configuration to go on from](Tuning::base).
@@ -217,6 +231,7 @@ fn simpler(section: &Section) -> Option<u32> {
 mod tests {
     use farside_tune::Function;
 
+    use super::super::journal::Curve;
     use super::*;
 
     /// 64 KiB in lines of 64 bytes, direct.
@@ -362,6 +377,33 @@ mod tests {
         let tuning = Tuning { best, divisible: ["a".to_owned()].into(), ..Tuning::default() };
         let all = variations(&tuning, &Candidates::default());
         assert_eq!(all[0].what, "fields of records", "of the largest there is a sample");
+    }
+
+    #[test]
+    fn what_costs_most_is_paged_first_where_sections_are_slower() {
+        let sections = vec![section("a"), section("b"), section("c")];
+        let slower = Configuration { sections, ..Configuration::default() };
+        let curve = |(name, seconds): (&str, f64)| Curve {
+            section: name.to_owned(),
+            points: vec![(32768, 1.0, 9.0), (65536, 1.0, seconds), (1 << 20, 1.0, 0.0)],
+        };
+        let step = Step {
+            times: vec![21.0],
+            outcome: Outcome::RolledBack,
+            curves: [("a", 1.0), ("b", 5.0), ("c", 2.0)].map(curve).into(),
+            ..Step::new("sections", slower.clone(), Vec::new())
+        };
+        let divisible = ["a".to_owned()].into();
+        let mut tuning = Tuning { steps: vec![step], divisible, ..Tuning::default() };
+        let first = |tuning: &Tuning| variations(tuning, &Candidates::default()).swap_remove(0);
+        let paged = first(&tuning);
+        assert_eq!(
+            (paged.what.as_str(), &paged.configuration),
+            ("without a section", &slower.without("b"))
+        );
+        // Where they are faster there is more to be had of them.
+        tuning.best = slower;
+        assert_eq!(first(&tuning).what, "fields of records");
     }
 
     #[test]
