@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn memory_that_saves_little_of_the_network_is_not_worth_touching() {
-        // An eighth of 500 MB that are gone through twice needs not come again; or a third.
+        // Of 500 MB that are gone through twice, an eighth need not come again, or two fifths.
         let carried = |share: f64| 2.0 * 500e6 * TYPICAL.per_byte * (1.0 - share / 2.0);
         assert!(touched(200_000_000) + carried(0.125) > carried(0.0));
         assert!(touched(200_000_000) + carried(0.4) < carried(0.0));

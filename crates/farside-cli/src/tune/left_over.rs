@@ -5,8 +5,7 @@ use farside_tune::{Layout, Part, STEP, Sizes, larger, left_over};
 
 use super::decide::{Known, LookedAt};
 
-/// It has to save this share of what all costs: memory that is gone through instead of used again and again costs the
-/// processor's caches.
+/// It has to save this share of what all costs: a sample tells no less.
 const WORTH: f64 = 0.01;
 
 impl Known<'_> {
