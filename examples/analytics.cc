@@ -49,9 +49,9 @@ public:
     const T &operator[](size_t i) const { return values[i]; }
 
     /* A block from here on is about to be read. */
-    void reads(size_t i) const { farside_hint(&values[i], .size = BLOCK * sizeof(T), .ahead = 64); }
+    void reads(size_t i) const { farside_hint(&values[i], .size = BLOCK * sizeof(T), .ahead = 128); }
     /* It is about to be written. */
-    void writes(size_t i) { farside_hint(&values[i], .size = BLOCK * sizeof(T), .mut = 1, .ahead = 64); }
+    void writes(size_t i) { farside_hint(&values[i], .size = BLOCK * sizeof(T), .mut = 1, .ahead = 128); }
 
 private:
     std::unique_ptr<T[]> values;

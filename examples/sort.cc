@@ -36,6 +36,11 @@ Number median(Number a, Number b, Number c) { return std::max(std::min(a, b), st
 bool enters_from_below(const Number *at) { return reinterpret_cast<uintptr_t>(at) % PAGE == 0; }
 bool enters_from_above(const Number *at) { return reinterpret_cast<uintptr_t>(at + 1) % PAGE == 0; }
 
+/* Numbers from one on that lie in its page. */
+ptrdiff_t until_next_page(const Number *at) {
+    return (PAGE - reinterpret_cast<uintptr_t>(at) % PAGE) / sizeof(Number);
+}
+
 /* Divides at a pivot; returns where the second part begins. */
 Number *partition(Number *first, Number *last) {
     const Number pivot = median(*first, first[(last - first) / 2], last[-1]);
@@ -78,7 +83,10 @@ void merge(std::vector<Part> parts, Number *into) {
             if (enters_from_below(into)) farside_hint(into, .mut = 1, .ahead = 64);
             if (enters_from_below(one.at)) farside_hint(one.at, .ahead = 64);
             if (enters_from_below(two.at)) farside_hint(two.at, .ahead = 64);
-            *into++ = *two.at < *one.at ? *two.at++ : *one.at++;
+            /* None of the three leaves its page before so many. */
+            const ptrdiff_t some = std::min({until_next_page(into), until_next_page(one.at), until_next_page(two.at),
+                                             one.end - one.at, two.end - two.at});
+            for (ptrdiff_t i = 0; i < some; i++) *into++ = *two.at < *one.at ? *two.at++ : *one.at++;
         }
         parts.erase(parts.begin() + (one.at == one.end ? 0 : 1));
     }

@@ -1,5 +1,7 @@
 //! Runs in turn of programs that say what they took.
 
+use std::cell::Cell;
+
 use super::launch::{Outcome, Output, Place, Program, Scratch};
 use super::row::median;
 use super::{Failure, Shared, warmup};
@@ -10,6 +12,8 @@ pub(crate) struct Measure<'a> {
     pub shared: &'a Shared,
     pub progress: &'a Progress,
     pub scratch: Scratch,
+    /// Bytes that the program uses which is measured.
+    footprint: Cell<u64>,
 }
 
 /// One of the ways that are compared.
@@ -22,10 +26,10 @@ pub(crate) struct Way<'a> {
 
 impl<'a> Measure<'a> {
     pub fn new(shared: &'a Shared, progress: &'a Progress) -> Result<Self, Failure> {
-        Ok(Self { shared, progress, scratch: Scratch::new()? })
+        Ok(Self { shared, progress, scratch: Scratch::new()?, footprint: Cell::new(0) })
     }
 
-    /// Runs all `ways` in turn; of what each says it took, the median. All have to print the same.
+    /// Runs all `ways` in turn, each with memory that was touched just before; of what each says it took, the median. All have to print the same.
     pub fn in_turn(&self, what: &str, ways: &[Way<'_>]) -> Result<Vec<f64>, Failure> {
         let took = self.outcomes(what, ways, |outcome| Ok([figure_of(&outcome.stderr)?]))?;
         Ok(took.into_iter().map(|[took]| took).collect())
@@ -54,6 +58,10 @@ impl<'a> Measure<'a> {
         for round in 1..=rounds {
             for (index, way) in ways.iter().enumerate() {
                 self.progress.say(format!("{what}, round {round} of {rounds}: {}", way.name));
+                // Whoever runs second would else be given what the first one left each time, or what nobody had.
+                if self.footprint.get() > 0 {
+                    warmup::before_run(self.footprint.get(), self.shared, &self.scratch)?;
+                }
                 let outcome = way.program.run(way.place, self.shared, &self.scratch)?;
                 if *printed.get_or_insert_with(|| outcome.stdout.clone()) != outcome.stdout {
                     return Err(Failure::new(format!("{what}, {}: another result", way.name)));
@@ -73,8 +81,13 @@ impl<'a> Measure<'a> {
         let outcome = program.run(Place::Far(&options), self.shared, &self.scratch)?;
         let used = outcome.stats.and_then(|stats| stats.get("footprint_peak_bytes"));
         let bytes = used.unwrap_or(0.0) as u64;
-        warmup::before_run(bytes, self.shared, &self.scratch)?;
+        self.uses(bytes);
         Ok(bytes)
+    }
+
+    /// The programs that are measured from now on use so many bytes.
+    pub fn uses(&self, bytes: u64) {
+        self.footprint.set(bytes);
     }
 }
 

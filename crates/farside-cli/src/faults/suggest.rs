@@ -11,8 +11,11 @@ const MOST: f64 = 0.5;
 /// A share from which something deserves a hint of its own.
 const MUCH: f64 = 0.25;
 
-/// Pages that are read ahead, unless runs are short.
-const AHEAD: u64 = 32;
+/// Fewest and most pages that are read ahead, unless runs are short.
+const AHEAD: [u64; 2] = [32, 128];
+
+/// Between these, until they are used as many pages come for all lines as are this part of local memory.
+const MEANWHILE: f64 = 16.0;
 
 /// Pages of new memory that are made ahead.
 const AHEAD_NEW: u64 = 64;
@@ -138,6 +141,14 @@ impl Surroundings {
         Self { local_pages, some_come_again, faults }
     }
 
+    /// Most pages to read ahead for a site: the more of all faults are its own, the sooner it comes to them.
+    fn ahead(&self, pattern: &Pattern) -> u64 {
+        let share = pattern.faults() as f64 / self.faults.0.max(1) as f64;
+        let [least, most] = AHEAD;
+        let pages = (share.min(1.0) * self.local_pages as f64 / MEANWHILE) as u64;
+        1 << pages.clamp(least, most).ilog2()
+    }
+
     /// Whether other pages are better kept than those of a site: they come again, and these do not, or much more rarely.
     fn has_better(&self, pattern: &Pattern) -> bool {
         let (again, _) = pattern.again_within(window(self.local_pages));
@@ -165,7 +176,7 @@ pub fn suggest(site: &Site, follows_pointers: bool, around: Surroundings) -> Vec
         return vec![Suggestion { shape: Shape::New, write: true, leaves_first: false }];
     }
     let hint = |pattern: &Pattern, write| Suggestion {
-        shape: shape(pattern, follows_pointers),
+        shape: shape(pattern, follows_pointers, around),
         write,
         leaves_first: around.has_better(pattern),
     };
@@ -186,7 +197,7 @@ fn makes(site: &Site) -> bool {
     new as f64 >= MOST * site.total().max(1) as f64
 }
 
-fn shape(pattern: &Pattern, follows_pointers: bool) -> Shape {
+fn shape(pattern: &Pattern, follows_pointers: bool, around: Surroundings) -> Shape {
     let (up, down) = pattern.runs();
     let all = |runs: &Runs| runs.faults.iter().sum::<u64>();
     let total = (all(&up) + all(&down)).max(1) as f64;
@@ -194,7 +205,7 @@ fn shape(pattern: &Pattern, follows_pointers: bool) -> Shape {
     let short = |runs: &Runs| runs.faults[2..LONGEST].iter().sum::<u64>() as f64 / total;
     if long(&up) + long(&down) >= MOST {
         let (runs, sign) = if long(&up) >= long(&down) { (up, 1) } else { (down, -1) };
-        return Shape::Sequential { ahead: sign * ahead(&runs) as i64 };
+        return Shape::Sequential { ahead: sign * ahead(&runs, around.ahead(pattern)) as i64 };
     }
     match pattern.stride() {
         Some((pages, share)) if share >= MOST && pages.abs() > 1 => {
@@ -211,10 +222,10 @@ fn shape(pattern: &Pattern, follows_pointers: bool) -> Shape {
 }
 
 /// How many pages to read ahead in runs like these: half of one, so that the last window is not in vain.
-fn ahead(runs: &Runs) -> u64 {
+fn ahead(runs: &Runs, most: u64) -> u64 {
     let (pages, count) = runs.long;
     let half = pages / count.max(1) / 2;
-    half.clamp(LONGEST as u64 / 2, AHEAD)
+    half.clamp(LONGEST as u64 / 2, most)
 }
 
 #[cfg(test)]
@@ -262,6 +273,20 @@ mod tests {
         let new = site((0..1000).step_by(16), Answer::FirstTouch, true);
         let made = "farside_hint(ADDRESS, .mut = 1, .ahead = 64, .sequential = 1)";
         assert_eq!(call(&new, false), made);
+    }
+
+    #[test]
+    fn lines_with_many_faults_and_room_read_further_ahead() {
+        let pass = site(0..1000, Answer::Demand, false);
+        let ahead = |local_mib: u64, all_faults: u64| {
+            let local_pages = local_mib << 20 >> 12;
+            let around = Surroundings { local_pages, faults: (all_faults, 0), ..AROUND };
+            suggest(&pass, false, around)[0].shape
+        };
+        let room = [1, 3, 4, 7, 8, 4096].map(|mib| ahead(mib, 1000));
+        assert_eq!(room, [32, 32, 64, 64, 128, 128].map(|ahead| Shape::Sequential { ahead }));
+        let shares = [1000, 2000, 4000, 100_000].map(|all| ahead(8, all));
+        assert_eq!(shares, [128, 64, 32, 32].map(|ahead| Shape::Sequential { ahead }));
     }
 
     #[test]

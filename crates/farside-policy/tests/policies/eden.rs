@@ -146,6 +146,29 @@ fn the_highest_priority_leaves_first() {
 }
 
 #[test]
+fn what_is_fetched_ahead_with_a_priority_has_some_room() {
+    let mut policy = Priority::new();
+    policy.set_capacity(1600);
+    for page in 0..1500 {
+        policy.insert(PageId(page), Arrival::Demand);
+    }
+    let fetch = |page: u64, policy: &mut Priority| {
+        let slot = policy.insert(PageId(page), Arrival::Prefetch);
+        policy.prioritize(slot, 1);
+        slot
+    };
+    let last = (1500..1600).map(|page| fetch(page, &mut policy)).last().expect("some");
+    // These are a sixteenth of all.
+    assert_eq!(policy.victim(), Some(PageId(0)));
+    fetch(1600, &mut policy);
+    assert_eq!(policy.victim(), Some(PageId(1500)));
+    assert_eq!(policy.victim(), Some(PageId(1)));
+    // What the program is done with leaves all the same.
+    policy.dismiss(last);
+    assert_eq!(policy.victim(), Some(PageId(1599)));
+}
+
+#[test]
 fn an_unused_page_leaves_before_used_ones_whatever_its_priority() {
     let mut eden = Eden::new();
     let slots = filled(&mut eden);

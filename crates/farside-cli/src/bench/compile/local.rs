@@ -7,7 +7,6 @@ use crate::bench::Failure;
 use crate::bench::launch::{Outcome, Place, Program};
 use crate::bench::measure::{Way, figure_of, options};
 use crate::bench::row::{Goal, Row, median};
-use crate::bench::warmup;
 
 /// Local memory beyond the sections.
 const BESIDES: u64 = 64 << 20;
@@ -50,7 +49,7 @@ impl Bench<'_> {
         let bytes = sum(&capacities);
         let ours = self.compiled(work, "local", work.sections, &capacities)?;
         let plain = self.plain(work)?;
-        warmup::before_run(bytes, self.measure.shared, &self.measure.scratch)?;
+        self.measure.uses(bytes);
         let far = self.args.network.far();
         let usual = options(bytes + BESIDES, &far, &[]);
         let caches = options(bytes + BESIDES, &far, &["--sections", "always"]);

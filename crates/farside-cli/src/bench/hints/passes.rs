@@ -34,6 +34,7 @@ impl Bench<'_> {
     /// Pages fetched in a sequential pass with hints, beside one that faults.
     pub(super) fn rate(&mut self) -> Result<(), Failure> {
         let megabytes = FAR.to_string();
+        self.measure.uses(FAR << 20);
         for (network, far) in self.networks() {
             for (prefetch, goal) in [("none", Some(Goal::Faster(6.0))), ("linux", None)] {
                 let work = format!(

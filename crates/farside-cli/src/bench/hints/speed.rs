@@ -9,6 +9,9 @@ use crate::bench::row::{Goal, Row};
 use crate::bench::swap::Swap;
 use crate::bench::{Failure, push, skip};
 
+/// The policy that Eden's authors ran column analytics by: with priorities 0 only, that of its lists.
+const EDEN: &[&str] = &["--replacement", "eden"];
+
 /// What is compared with what.
 struct Pair<'a> {
     work: String,
@@ -81,7 +84,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Analytics beside all memory local.
+    /// Analytics beside all memory local and without hints, by Eden's policy and by the default one.
     pub(super) fn analytics(&mut self) -> Result<(), Failure> {
         let name = Name::Analytics;
         let Some([hinted, plain]) = self.built(name, [Hints::Given, Hints::Off], name.text())
@@ -90,31 +93,39 @@ impl Bench<'_> {
         };
         let footprint = self.measure.footprint(name.text(), &hinted.program(&[]))?;
         let all = options(footprint * 5 / 4, "embedded:", &[]);
+        let local = footprint * name.local() / 100;
         for (network, far) in self.networks() {
-            let some = options(footprint * name.local() / 100, &far, &[]);
-            let local = |name: &str, built: &Built| Way {
-                name: name.to_owned(),
-                program: built.program(&[]),
-                place: Place::Far(&all),
-            };
-            let own = |name: &str, built: &Built| Way {
-                name: name.to_owned(),
-                program: built.program(&[]),
-                place: Place::Far(&some),
-            };
-            let work = format!("{}, {} % local, {network}", name.text(), name.local());
-            self.compare(Pair {
-                work: format!("{work}, beside all local"),
-                ours: own("hinted", &hinted),
-                partner: local("all local", &hinted),
-                goal: Some(Goal::AtMost(1.5)),
-            })?;
-            self.compare(Pair {
-                work: format!("{work}, beside without hints"),
-                ours: own("hinted", &hinted),
-                partner: own("without hints", &plain),
-                goal: None,
-            })?;
+            let eden = options(local, &far, EDEN);
+            let default = options(local, &far, &[]);
+            for (policy, some, goal) in [
+                ("--replacement eden", &eden, Some(Goal::AtMost(1.5))),
+                ("default policy", &default, None),
+            ] {
+                let way = |name: &str, built: &Built| Way {
+                    name: name.to_owned(),
+                    program: built.program(&[]),
+                    place: Place::Far(some),
+                };
+                let all_local = Way {
+                    name: "all local".into(),
+                    program: hinted.program(&[]),
+                    place: Place::Far(&all),
+                };
+                let work =
+                    format!("{}, {} % local, {network}, {policy}", name.text(), name.local());
+                self.compare(Pair {
+                    work: format!("{work}, beside all local"),
+                    ours: way("hinted", &hinted),
+                    partner: all_local,
+                    goal,
+                })?;
+                self.compare(Pair {
+                    work: format!("{work}, beside without hints"),
+                    ours: way("hinted", &hinted),
+                    partner: way("without hints", &plain),
+                    goal: None,
+                })?;
+            }
         }
         Ok(())
     }
@@ -205,7 +216,8 @@ impl Bench<'_> {
             };
             for (network, far) in networks {
                 let policy: &[&str] = match name {
-                    Name::Sort | Name::Analytics => &[],
+                    Name::Sort => &[],
+                    Name::Analytics => EDEN,
                     Name::Web => &["--replacement", "priority"],
                     Name::Server => &["--replacement", "priority", "--prefetch", "none"],
                 };

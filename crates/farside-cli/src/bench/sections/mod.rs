@@ -178,6 +178,7 @@ impl Bench<'_> {
         let uses = (uses * 4096 / line.max(4096)).max(2000);
         let local = (megabytes << 20) * LOCAL / 100;
         let capacity = (local - PAGED) / (2 << 20) * (2 << 20);
+        self.measure.uses(megabytes << 20);
         let options = options(local, &self.args.network.far(), &[]);
         let (length, sizes) = (line.to_string(), [megabytes, uses]);
         let lookup = "-DLOOKUP=farside_at_set";
