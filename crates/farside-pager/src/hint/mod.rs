@@ -95,10 +95,16 @@ impl Pager {
         Ok(())
     }
 
-    /// Whether some of the pages are neither here nor on their way: nobody has looked ahead from there.
+    /// Whether some of the pages are neither here nor on their way: nobody has looked ahead from there. Or they are
+    /// watched to see their first use: such a page keeps no mark, so that nobody may ever look ahead from it.
     fn is_new(&self, pages: &Range<u64>) -> bool {
         pages.clone().any(|page| {
-            matches!(self.table.load(page).state(), State::Far | State::Untouched | State::Zero)
+            let word = self.table.load(page);
+            match word.state() {
+                State::Far | State::Untouched | State::Zero => true,
+                State::Watched => word.prefetched(),
+                _ => false,
+            }
         })
     }
 
