@@ -29,7 +29,8 @@ impl<'a> Measure<'a> {
         Ok(Self { shared, progress, scratch: Scratch::new()?, footprint: Cell::new(0) })
     }
 
-    /// Runs all `ways` in turn, each with memory that was touched just before; of what each says it took, the median. All have to print the same.
+    /// Runs all `ways` in turn, each with memory that was touched just before; of what each says it took, the median.
+    /// All have to print the same.
     pub fn in_turn(&self, what: &str, ways: &[Way<'_>]) -> Result<Vec<f64>, Failure> {
         let took = self.outcomes(what, ways, |outcome| Ok([figure_of(&outcome.stderr)?]))?;
         Ok(took.into_iter().map(|[took]| took).collect())
