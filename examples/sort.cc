@@ -32,9 +32,16 @@ constexpr ptrdiff_t LARGE = 1 << 18;
 
 Number median(Number a, Number b, Number c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
 
-/* Whether a pass comes to a page there, upwards or downwards: in loops as short as these a hint a page is enough. */
-bool enters_from_below(const Number *at) { return reinterpret_cast<uintptr_t>(at) % PAGE == 0; }
-bool enters_from_above(const Number *at) { return reinterpret_cast<uintptr_t>(at + 1) % PAGE == 0; }
+/*
+ * Whether a pass comes to a page there, upwards or downwards: in loops as short as these a hint a page is enough, and
+ * what is done once a page has to lie out of the way of what is done for each number.
+ */
+bool enters_from_below(const Number *at) {
+    return __builtin_expect(reinterpret_cast<uintptr_t>(at) % PAGE == 0, 0);
+}
+bool enters_from_above(const Number *at) {
+    return __builtin_expect(reinterpret_cast<uintptr_t>(at + 1) % PAGE == 0, 0);
+}
 
 /* Numbers from one on that lie in its page. */
 ptrdiff_t until_next_page(const Number *at) {

@@ -119,13 +119,14 @@ const MECHANISMS: &[Mechanism] = &[
 const DROPPED: usize = 16_384;
 
 /// Dropping scattered pages, 64 in a call, beside each by itself: alone, and while another thread keeps a second processor
-/// busy, which has to be told of each page that goes.
+/// busy, which has to be told of each page that goes. That is what an evictor does beside the program, and what Eden's
+/// authors measured, on several cores that drop at once (sections 2.2 and 5.4).
 pub(crate) fn scattered_drops(
     shared: &Shared,
     progress: &Progress,
 ) -> std::result::Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
-    for (beside, goal) in [(false, Some(Goal::Faster(5.0))), (true, None)] {
+    for beside in [false, true] {
         let work = format!(
             "64 scattered pages dropped in one call, beside single calls{}",
             if beside { ", another thread running" } else { "" }
@@ -149,7 +150,7 @@ pub(crate) fn scattered_drops(
             continue;
         }
         let (ours, partner) = (median(&together), Some(median(&singly)));
-        rows.push(Row { work, ours, partner, unit: "ns/page", goal });
+        rows.push(Row { work, ours, partner, unit: "ns/page", goal: Some(Goal::Faster(5.0)) });
     }
     Ok(rows)
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use farside_policy::prefetch::PrefetchPlan;
+use farside_policy::replacement::ReplacementPolicy;
 use farside_trace::{PageId, PageRange};
 
 use super::Hint;
@@ -10,10 +11,34 @@ use crate::pager::{Outcome, Pager, Worker};
 use crate::word::State;
 
 impl Pager {
-    /// Whether there was a mark among the pages; there is none now.
-    pub(super) fn clear_marks(&self, pages: &Range<u64>) -> bool {
+    /// Whether more is to be sent for from these pages on: there was a mark among them, and there is none now; or they are
+    /// `new`, so that nobody has done so. The policy is told of it.
+    pub(super) fn goes_on_from(&self, pages: &Range<u64>, new: bool, hint: &Hint) -> bool {
         // All are looked at.
-        pages.clone().filter(|page| self.table.mark(*page, false)).count() > 0
+        let marked = pages.clone().filter(|page| self.table.mark(*page, false)).last();
+        if hint.ahead != 0 {
+            self.tell_of_window(marked, new.then_some(pages.start));
+        }
+        marked.is_some() || new
+    }
+
+    /// Tells the policy of a window that the program met, or began.
+    fn tell_of_window(&self, met: Option<u64>, begun: Option<u64>) {
+        let Some(page) = met.or(begun) else { return };
+        let mut policy = self.lock_policy();
+        let word = self.table.load(page);
+        // One that is on its way has not come yet.
+        match met {
+            None => policy.reach(PageId(page), None),
+            Some(_) if word.state() == State::Resident => {
+                policy.reach(PageId(page), Some(word.slot()))
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn clear_marks(&self, pages: &Range<u64>) {
+        pages.clone().for_each(|page| _ = self.table.mark(page, false));
     }
 
     /// Sends for what is to follow, and marks the page at which to go on.

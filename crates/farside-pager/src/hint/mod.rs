@@ -78,7 +78,8 @@ impl Pager {
             Counters::add(&self.counters.hints_missing, 1);
             self.count_missing(place, &pages);
         }
-        let looks_ahead = self.clear_marks(&pages) || missing && self.is_new(&pages);
+        let is_new = missing && self.is_new(&pages);
+        let looks_ahead = self.goes_on_from(&pages, is_new, hint);
         let sent = self.send_for_hinted(&pages)?;
         let takes_time = !self.store.is_instant();
         let ahead =

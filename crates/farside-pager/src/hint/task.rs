@@ -32,7 +32,7 @@ impl Pager {
             self.count_hint(place, Count::Astray, 1);
             return Ok(false);
         };
-        let looks_ahead = self.clear_marks(&pages) || self.is_new(&pages);
+        let looks_ahead = self.goes_on_from(&pages, self.is_new(&pages), hint);
         let (mut at, mut waits) = (pages.start, false);
         while at < pages.end {
             let word = self.table.load(at);

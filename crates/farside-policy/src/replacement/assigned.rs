@@ -196,6 +196,16 @@ impl ReplacementPolicy for Assigned {
         self.with(slot, |policy, slot| policy.dismiss(slot));
     }
 
+    fn reach(&mut self, page: PageId, slot: Option<Slot>) {
+        match slot {
+            Some(slot) => self.with(slot, |policy, slot| policy.reach(page, Some(slot))),
+            None => {
+                let part = self.part_of(page);
+                self.parts[part].policy.reach(page, None);
+            }
+        }
+    }
+
     fn remove(&mut self, slot: Slot) {
         self.with(slot, |policy, slot| policy.remove(slot));
     }

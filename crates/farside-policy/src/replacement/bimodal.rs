@@ -2,6 +2,7 @@
 
 use farside_trace::PageId;
 
+use super::ahead::Ahead;
 use super::list::{Lists, SlotPages};
 use super::{Arrival, ReplacementPolicy, Slot};
 
@@ -32,6 +33,9 @@ const TRIAL: usize = 64;
 /// Fewest pages on trial, where a quarter of memory is more: what is fetched together must fit.
 const LEAST_TRIAL: usize = 256;
 
+/// Most pages on trial because what is fetched ahead would leave too early otherwise: one in so many.
+const AHEAD_TRIAL: usize = 16;
+
 /// One page in so many of those on trial is watched.
 const PROBATION_SHARE: usize = 4;
 
@@ -47,16 +51,24 @@ const AGED_SHARE: usize = 16;
 /// stays one leaves that stayed: the one whose last known use is longest ago, which had been watched if there was time
 /// to.
 ///
-/// While there is room, all pages stay.
+/// While there is room, all pages stay. The trial is as short as may be, but longer where the program is told to fetch so far
+/// ahead, or for so many passes at once, that what comes would leave before it is used: see [`ReplacementPolicy::reach`].
 #[derive(Clone, Debug)]
 pub struct Bimodal {
     pages: SlotPages,
     lists: Lists<5>,
     /// By slot: whether the page was fetched ahead, and has not been seen to be used since.
     foreseen: Vec<bool>,
+    /// By slot: how many pages had come before.
+    came: Vec<u32>,
+    arrivals: u32,
     least_trial: usize,
+    /// With fewer on trial, what stays leaves instead.
+    fewest_trial: usize,
     most_trial: usize,
+    ahead: Ahead,
     most_aged: usize,
+    capacity: usize,
     /// Pages that ended their trial unused since some of them stayed.
     failed: u32,
     /// A page left since as many as may be were watched.
@@ -83,9 +95,14 @@ impl Bimodal {
             pages: SlotPages::new(),
             lists: Lists::new(),
             foreseen: Vec::new(),
+            came: Vec::new(),
+            arrivals: 0,
             least_trial,
+            fewest_trial: 0,
             most_trial: 0,
+            ahead: Ahead::default(),
             most_aged: 0,
+            capacity: 0,
             failed: 0,
             pressed: false,
         }
@@ -93,6 +110,15 @@ impl Bimodal {
 
     fn on_trial(&self) -> usize {
         self.lists.len(FRESH) + self.lists.len(PROBATION)
+    }
+
+    /// Makes the trial as long as it has to be.
+    fn fit_trial(&mut self) {
+        let pages = self.capacity;
+        let least = (pages / TRIAL).max(self.least_trial.min(pages / 4));
+        let ahead = (self.ahead.stays() as usize).min(pages / AHEAD_TRIAL);
+        self.fewest_trial = (least / 2).max(ahead);
+        self.most_trial = least.max(ahead + ahead / 4);
     }
 
     /// The page that is on trial for longest.
@@ -120,10 +146,12 @@ impl Bimodal {
     /// Lets a page in.
     fn admit(&mut self, page: PageId, foreseen: bool) -> Slot {
         let slot = self.pages.insert(page);
-        match self.foreseen.get_mut(slot.0 as usize) {
-            Some(known) => *known = foreseen,
-            None => self.foreseen.resize(slot.0 as usize + 1, foreseen),
+        let at = slot.0 as usize;
+        if at >= self.foreseen.len() {
+            self.foreseen.resize(at + 1, false);
+            self.came.resize(at + 1, 0);
         }
+        (self.foreseen[at], self.came[at]) = (foreseen, self.arrivals);
         slot
     }
 
@@ -132,7 +160,7 @@ impl Bimodal {
         if let Some(done) = self.lists.pop_oldest(DONE) {
             return Some(done);
         }
-        if self.on_trial() <= self.most_trial / 2
+        if self.on_trial() <= self.fewest_trial
             && let Some(kept) = self.youngest_kept()
         {
             return Some(kept);
@@ -181,11 +209,17 @@ impl ReplacementPolicy for Bimodal {
         self.pages.reserve(pages);
         self.lists.reserve(pages);
         self.foreseen.reserve_exact(pages.saturating_sub(self.foreseen.len()));
-        self.most_trial = (pages / TRIAL).max(self.least_trial.min(pages / 4));
+        self.came.reserve_exact(pages.saturating_sub(self.came.len()));
+        self.capacity = pages;
+        self.fit_trial();
         self.most_aged = (2 * STRETCH as usize).min(pages / AGED_SHARE);
     }
 
     fn insert(&mut self, page: PageId, arrival: Arrival) -> Slot {
+        self.arrivals = self.arrivals.wrapping_add(1);
+        if self.ahead.pass(self.arrivals, self.most_trial) {
+            self.fit_trial();
+        }
         let slot = self.admit(page, arrival == Arrival::Prefetch);
         self.lists.push_youngest(FRESH, slot);
         if self.on_trial() > self.most_trial
@@ -213,6 +247,14 @@ impl ReplacementPolicy for Bimodal {
     fn dismiss(&mut self, slot: Slot) {
         self.lists.remove(slot);
         self.lists.push_youngest(DONE, slot);
+    }
+
+    fn reach(&mut self, _: PageId, slot: Option<Slot>) {
+        let Some(slot) = slot else { return self.ahead.miss() };
+        if self.foreseen[slot.0 as usize] {
+            self.ahead.meet(self.arrivals.wrapping_sub(self.came[slot.0 as usize]));
+            self.fit_trial();
+        }
     }
 
     fn remove(&mut self, slot: Slot) {

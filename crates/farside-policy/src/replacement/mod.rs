@@ -4,6 +4,7 @@
 //! and one line in the table that [`by_name`] searches.
 
 mod adaptive;
+mod ahead;
 mod arc;
 mod assigned;
 mod bimodal;
@@ -136,6 +137,13 @@ pub trait ReplacementPolicy: Send {
         self.prioritize(slot, u8::MAX);
     }
 
+    /// The program came to `page`, from where more is fetched ahead now: as it says, page by page, it is half-way through
+    /// what was fetched with that page, which is resident at `slot`; or there is no slot since nothing was, or what was has
+    /// left. Policies that evict what came last learn by it how long what is fetched ahead has to stay.
+    fn reach(&mut self, page: PageId, slot: Option<Slot>) {
+        let _ = (page, slot);
+    }
+
     /// The page at `slot` is no longer resident although the policy did not choose it (the program
     /// freed it).
     fn remove(&mut self, slot: Slot);
@@ -228,6 +236,10 @@ impl<P: ReplacementPolicy + ?Sized> ReplacementPolicy for Box<P> {
 
     fn dismiss(&mut self, slot: Slot) {
         (**self).dismiss(slot);
+    }
+
+    fn reach(&mut self, page: PageId, slot: Option<Slot>) {
+        (**self).reach(page, slot);
     }
 
     fn remove(&mut self, slot: Slot) {

@@ -7,6 +7,7 @@ mod adaptive;
 mod adaptive_replacement;
 mod clock_pro;
 mod eden;
+mod fetched_ahead;
 mod golden;
 mod in_run;
 mod leap;

@@ -275,6 +275,12 @@ impl ReplacementPolicy for Adaptive {
         self.parts[part].dismiss(inner);
     }
 
+    fn reach(&mut self, page: PageId, slot: Option<Slot>) {
+        let place = slot.map(|slot| self.place(slot));
+        let part = place.map_or_else(|| self.part_of(page), |(part, _)| part);
+        self.parts[part].reach(page, place.map(|(_, inner)| inner));
+    }
+
     fn remove(&mut self, slot: Slot) {
         let (part, inner) = self.place(slot);
         self.parts[part].remove(inner);
