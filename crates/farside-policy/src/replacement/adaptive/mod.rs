@@ -5,7 +5,6 @@ mod duel;
 use farside_trace::PageId;
 
 use super::list::SlotPages;
-use super::page_index::PageIndex;
 use super::{Arrival, Bimodal, ReplacementPolicy, SecondChance, Slot};
 use duel::{DEMANDED, Duel, FIRST, REST, SECOND, Second};
 
@@ -53,14 +52,17 @@ const ROOM: usize = 8;
 ///
 /// When the other one takes over, pages pass to it little by little, in the order in which the first one would have given
 /// them up, and that one goes on to choose what leaves until it has none.
+///
+/// The parts know pages by their slots here, so that nothing has to be looked up: neither policy asks which page it is.
 pub struct Adaptive {
     pages: SlotPages,
-    index: PageIndex,
     /// By slot: whose the page is, and its slot there.
     places: Vec<(u8, Slot)>,
     parts: [Box<dyn ReplacementPolicy>; 4],
     /// Pages that are the first policy's sample, the second's, and all others, of those that the program came to.
     touched: [usize; 3],
+    /// The shares of memory that these have.
+    shares: [f64; 3],
     duel: Duel,
     capacity: usize,
     arrivals: usize,
@@ -72,16 +74,18 @@ impl Adaptive {
 
     /// A policy without pages, which begins with second chance.
     pub fn new() -> Self {
-        Self {
+        let mut policy = Self {
             pages: SlotPages::new(),
-            index: PageIndex::new(),
             places: Vec::new(),
             parts: [second_chance(), sample_of_bimodal(), second_chance(), bimodal()],
             touched: [0; 3],
+            shares: [0.0; 3],
             duel: Duel::default(),
             capacity: 0,
             arrivals: 0,
-        }
+        };
+        policy.share_out();
+        policy
     }
 
     /// The name of the policy that is in force.
@@ -132,13 +136,6 @@ impl Adaptive {
         }
     }
 
-    fn admit(&mut self, page: PageId, part: usize, inner: Slot) -> Slot {
-        let slot = self.pages.insert(page);
-        self.index.insert(page, slot);
-        self.put(slot, part, inner);
-        slot
-    }
-
     fn place(&self, slot: Slot) -> (usize, Slot) {
         let (part, inner) = self.places[slot.0 as usize];
         (usize::from(part), inner)
@@ -151,9 +148,7 @@ impl Adaptive {
         for _ in 0..STRIDE {
             let Some(page) = self.parts[former].victim() else { return };
             let inner = self.parts[rest].insert(page, Arrival::Demand);
-            if let Some(slot) = self.index.find(page, |slot| self.pages.get(slot)) {
-                self.put(slot, rest, inner);
-            }
+            self.put(slot_of(page), rest, inner);
         }
     }
 
@@ -161,7 +156,10 @@ impl Adaptive {
     fn count(&mut self, page: PageId, arrival: Arrival) {
         let group = self.group_of(page);
         match arrival {
-            Arrival::FirstTouch => self.touched[group] += 1,
+            Arrival::FirstTouch => {
+                self.touched[group] += 1;
+                self.share_out();
+            }
             Arrival::Demand => self.duel.returned(group, DEMANDED),
             Arrival::Prefetch => self.duel.returned(group, 1.0),
         }
@@ -177,27 +175,26 @@ impl Adaptive {
         }
     }
 
-    /// The shares that the first policy's sample, the second's and the rest have of memory.
-    fn shares(&self) -> [f64; 3] {
-        let mut shares = [FIRST, SECOND, REST].map(|group| self.share(group));
+    /// Finds the shares that the first policy's sample, the second's and the rest have of memory.
+    fn share_out(&mut self) {
+        self.shares = [FIRST, SECOND, REST].map(|group| self.share(group));
         if matches!(self.duel.second(), Second::Out(_)) {
-            shares[REST] += std::mem::take(&mut shares[SECOND]);
+            self.shares[REST] += std::mem::take(&mut self.shares[SECOND]);
         }
-        shares
     }
 
     /// Tells each policy how much memory it has.
     fn set_shares(&mut self) {
-        let shares = self.shares();
+        self.share_out();
         for (part, policy) in self.parts.iter_mut().enumerate() {
-            let share = shares[part.min(REST)] * self.capacity as f64;
+            let share = self.shares[part.min(REST)] * self.capacity as f64;
             policy.set_capacity((share as usize).max(1));
         }
     }
 
     /// The part that has most beyond its share.
     fn giving(&self) -> usize {
-        let shares = self.shares();
+        let shares = &self.shares;
         let len = |part: usize| self.parts[part].len();
         let rest = self.len() - len(FIRST) - len(SECOND);
         let lens = [len(FIRST), len(SECOND), rest].map(|len| len as f64);
@@ -210,6 +207,16 @@ impl Adaptive {
             _ => self.former().unwrap_or(self.rest()),
         }
     }
+}
+
+/// What the parts know a page by.
+fn name_of(slot: Slot) -> PageId {
+    PageId(u64::from(slot.0))
+}
+
+/// The slot of a page that the parts know by that name.
+fn slot_of(name: PageId) -> Slot {
+    Slot(name.0 as u32)
 }
 
 fn second_chance() -> Box<dyn ReplacementPolicy> {
@@ -238,7 +245,6 @@ impl ReplacementPolicy for Adaptive {
     fn set_capacity(&mut self, pages: usize) {
         self.capacity = pages;
         self.pages.reserve(pages);
-        self.index.reserve(pages);
         self.places.reserve_exact(pages.saturating_sub(self.places.len()));
         for (part, policy) in self.parts.iter_mut().enumerate() {
             let is_sample = SAMPLES.contains(&part);
@@ -247,17 +253,13 @@ impl ReplacementPolicy for Adaptive {
         self.set_shares();
     }
 
-    fn expect(&mut self, page: PageId) {
-        let part = self.part_of(page);
-        self.parts[part].expect(page);
-    }
-
     fn insert(&mut self, page: PageId, arrival: Arrival) -> Slot {
         self.count(page, arrival);
         self.pass_on();
-        let part = self.part_of(page);
-        let inner = self.parts[part].insert(page, arrival);
-        self.admit(page, part, inner)
+        let (part, slot) = (self.part_of(page), self.pages.insert(page));
+        let inner = self.parts[part].insert(name_of(slot), arrival);
+        self.put(slot, part, inner);
+        slot
     }
 
     fn access(&mut self, slot: Slot) {
@@ -278,35 +280,36 @@ impl ReplacementPolicy for Adaptive {
     fn reach(&mut self, page: PageId, slot: Option<Slot>) {
         let place = slot.map(|slot| self.place(slot));
         let part = place.map_or_else(|| self.part_of(page), |(part, _)| part);
-        self.parts[part].reach(page, place.map(|(_, inner)| inner));
+        let name = slot.map_or(page, name_of);
+        self.parts[part].reach(name, place.map(|(_, inner)| inner));
     }
 
     fn remove(&mut self, slot: Slot) {
         let (part, inner) = self.place(slot);
         self.parts[part].remove(inner);
-        let page = self.pages.release(slot);
-        self.index.remove_slot(page, slot);
+        self.pages.release(slot);
     }
 
     fn victim(&mut self) -> Option<PageId> {
-        let page = self.parts[self.giving()].victim()?;
-        let slot = self.index.remove(page, |slot| self.pages.get(slot))?;
-        Some(self.pages.release(slot))
+        let name = self.parts[self.giving()].victim()?;
+        Some(self.pages.release(slot_of(name)))
     }
 
     fn restore(&mut self, page: PageId) -> Slot {
-        let part = self.part_of(page);
-        let inner = self.parts[part].restore(page);
-        self.admit(page, part, inner)
+        let (part, slot) = (self.part_of(page), self.pages.insert(page));
+        let inner = self.parts[part].restore(name_of(slot));
+        self.put(slot, part, inner);
+        slot
     }
 
     fn watch(&mut self, max: usize, out: &mut Vec<(PageId, Slot)>) {
         let all = self.len().max(1);
-        for part in &mut self.parts {
+        for part in self.parts.iter_mut().filter(|part| !part.is_empty()) {
             let (known, most) = (out.len(), max * part.len() / all);
             part.watch(most, out);
             for (page, slot) in &mut out[known..] {
-                *slot = self.index.find(*page, |slot| self.pages.get(slot)).unwrap_or(*slot);
+                *slot = slot_of(*page);
+                *page = self.pages.get(*slot).unwrap_or(*page);
             }
         }
     }
