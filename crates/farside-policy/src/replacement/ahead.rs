@@ -3,7 +3,7 @@
 /// Half of what was fetched ahead is used within some arrivals, the rest within as many again, and a half more for chance.
 const STAYS: u32 = 3;
 
-/// Periods are so many times as long as what is on trial stays, so that each pass is heard of in each.
+/// Periods are so many times as long as pages stay, so that each pass is heard of in each.
 const PERIOD: u32 = 4;
 
 /// Where one in so many windows is not met, what is fetched ahead may leave too early.
@@ -43,18 +43,16 @@ impl Ahead {
         self.missed += 1;
     }
 
-    /// There were so many arrivals by now, and pages stay for `trial` of them at least: ends the period if it is over, and
-    /// returns whether that changes anything.
-    pub fn pass(&mut self, arrivals: u32, trial: usize) -> bool {
+    /// There were so many arrivals by now, and pages stay for `trial` of them: ends the period if it is over, and returns
+    /// whether that changes anything.
+    pub fn pass(&mut self, arrivals: u32, trial: u32) -> bool {
         let before = self.stays();
-        let length = before.max(trial as u32).saturating_mul(PERIOD);
-        if arrivals.wrapping_sub(self.since) < length {
+        if arrivals.wrapping_sub(self.since) < trial.saturating_mul(PERIOD) {
             return false;
         }
         let windows = self.met + self.missed;
         let are_missed = windows >= LEAST && self.missed * MISSED > windows;
-        let known =
-            if are_missed { before.max(trial as u32).saturating_mul(2) } else { self.stays[0] };
+        let known = if are_missed { trial.saturating_mul(2) } else { self.stays[0] };
         *self = Self { stays: [0, known], since: arrivals, ..Self::default() };
         self.stays() != before
     }
@@ -64,12 +62,14 @@ impl Ahead {
 mod tests {
     use super::*;
 
-    /// Ends a period in which so many windows were met, all at one age, and missed.
+    /// Ends a period in which so many windows were met, all at one age, and missed, and in which pages stayed for as long as
+    /// they have to, from 100 to 1000 arrivals.
     fn period(ahead: &mut Ahead, age: u32, met: u32, missed: u32) -> u32 {
         (0..met).for_each(|_| ahead.meet(age));
         (0..missed).for_each(|_| ahead.miss());
-        let end = ahead.since.wrapping_add(1 << 30);
-        ahead.pass(end, 100);
+        let trial = ahead.stays().clamp(100, 1000);
+        assert!(!ahead.pass(ahead.since.wrapping_add(PERIOD * trial - 1), trial));
+        ahead.pass(ahead.since.wrapping_add(PERIOD * trial), trial);
         ahead.stays()
     }
 
@@ -85,15 +85,19 @@ mod tests {
     }
 
     #[test]
-    fn periods_are_as_long_as_pages_stay() {
+    fn what_is_always_missed_does_not_make_periods_ever_longer() {
+        let mut ahead = Ahead::default();
+        assert_eq!((0..99).map(|_| period(&mut ahead, 0, 0, 9)).max(), Some(2000));
+        assert_eq!(period(&mut ahead, 0, 0, 0), 0);
+    }
+
+    #[test]
+    fn what_is_longer_is_known_at_once_and_forgotten_after_two_periods() {
         let mut ahead = Ahead::default();
         ahead.meet(100);
-        assert_eq!(ahead.stays(), 300, "what is longer is known at once");
-        assert!(
-            !ahead.pass(1199, 50) && !ahead.pass(1200, 50),
-            "it has to be as long for another period"
-        );
-        assert!(!ahead.pass(2399, 50) && ahead.pass(2400, 50));
+        assert_eq!(ahead.stays(), 300);
+        assert!(!ahead.pass(1200, 300), "it has to be as long for another period");
+        assert!(!ahead.pass(2399, 300) && ahead.pass(2400, 300));
         assert_eq!(ahead.stays(), 0);
     }
 }

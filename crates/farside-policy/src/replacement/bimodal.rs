@@ -217,7 +217,7 @@ impl ReplacementPolicy for Bimodal {
 
     fn insert(&mut self, page: PageId, arrival: Arrival) -> Slot {
         self.arrivals = self.arrivals.wrapping_add(1);
-        if self.ahead.pass(self.arrivals, self.most_trial) {
+        if self.ahead.pass(self.arrivals, self.most_trial as u32) {
             self.fit_trial();
         }
         let slot = self.admit(page, arrival == Arrival::Prefetch);
