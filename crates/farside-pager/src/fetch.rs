@@ -352,17 +352,16 @@ impl Pager {
         let (count, src) = (u64::from(run.count), self.area.address(run.start));
         // SAFETY: these frames are out of the program's reach, and ours.
         let bytes = unsafe { bytes_at(src, count as usize * PAGE) };
-        let protect = self.protect_next(count, purpose);
-        self.tag_stored(first, &bytes[..protect as usize * PAGE]);
-        let moved = self.map_frames(first, src, count);
+        // To protect them now would be in vain: see `Word::exposed`. They are compared when they leave.
+        let exposed = !purpose.for_writing();
+        if exposed {
+            self.tag_stored(first, bytes);
+        }
+        self.map_frames(first, src, count);
         self.area.leave_empty(run);
-        let is_protected = moved && protect > 0 && self.protect_moved(first, protect);
-        let protected = if is_protected { protect } else { 0 };
-        let word = Word::new(State::Resident).with_stored().with_exposed();
-        self.publish_resident(first, protected, word, purpose.priority(), |page| {
-            purpose.arrival(page)
-        });
-        self.publish_fetched(first + protected, 0, count - protected, purpose);
+        let word = Word::new(State::Resident).with_stored().with_writable();
+        let word = if exposed { word.with_exposed() } else { word };
+        self.publish_resident(first, count, word, purpose.priority(), |page| purpose.arrival(page));
         if purpose.is_slept_for(first, count) {
             self.wake(first, count);
         }

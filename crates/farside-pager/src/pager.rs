@@ -7,7 +7,7 @@ use farside_far::{FarError, FarStore};
 use farside_os::memory::{PAGE, physical_pages};
 use farside_os::space::AddressSpace;
 use farside_policy::batches::BATCH;
-use farside_policy::forecast::{UseForecast, WriteForecast};
+use farside_policy::forecast::{ChangeForecast, UseForecast, WriteForecast};
 use farside_policy::prefetch::{Pointer, Prefetcher};
 use farside_policy::replacement::{Arrival, Assigned, ReplacementPolicy};
 use farside_trace::PageId;
@@ -100,6 +100,7 @@ pub struct Pager {
     pub(crate) advice: Advice,
     pub(crate) evictor: Evictor,
     pub(crate) writes: WriteForecast,
+    pub(crate) changes: ChangeForecast,
     pub(crate) uses: UseForecast,
     pub(crate) protection: Mutex<()>,
     /// Held by the one thread that reclaims.
@@ -212,6 +213,7 @@ impl Pager {
             advice: Advice::default(),
             evictor: Evictor::new(parts.evict_ahead),
             writes: WriteForecast::default(),
+            changes: ChangeForecast::default(),
             uses: UseForecast::default(),
             protection: Mutex::new(()),
             reclaiming: Mutex::new(()),

@@ -7,7 +7,6 @@ use crate::counters::Counters;
 use crate::frames::Run;
 use crate::frames::bytes_at;
 use crate::pager::Pager;
-use crate::table::BLOCK_PROTECTED;
 #[cfg(doc)]
 use crate::word::Word;
 
@@ -28,10 +27,8 @@ impl Pager {
     /// from `first` on. Every frame at `src` is gone afterwards. The caller wakes who waits, after it
     /// published the pages: a thread that is woken earlier may take the processor from the caller.
     ///
-    /// Returns whether all were moved as they are. If not, some may be missing, because the program
-    /// took their place away.
-    pub(crate) fn map_frames(&self, first: u64, src: usize, count: u64) -> bool {
-        let mut as_they_are = true;
+    /// Some may be missing then, because the program took their place away.
+    pub(crate) fn map_frames(&self, first: u64, src: usize, count: u64) {
         let mut done = 0;
         let mut tries = 0;
         while done < count {
@@ -47,14 +44,12 @@ impl Pager {
                     if done < count
                         && self.mend_map(first + done, src + done as usize * PAGE, partial, tries)
                     {
-                        as_they_are = false;
                         done += 1;
                         tries = 0;
                     }
                 }
             }
         }
-        as_they_are
     }
 
     /// Deals with one frame that would not move in; true if the page is served now.
@@ -117,18 +112,6 @@ impl Pager {
                 result => return result,
             }
         }
-    }
-
-    /// Write-protects pages that were all moved in from the far store a moment ago, so that the first write to each is
-    /// seen; says whether it could.
-    ///
-    /// Frames cannot be moved in write-protected, so that another thread may have written to them meanwhile, or have had
-    /// the kernel pin them for what a device is to write: they are [exposed](Word::exposed).
-    pub(crate) fn protect_moved(&self, first: u64, count: u64) -> bool {
-        // The program does not change the protection meanwhile.
-        let _unchanging = self.lock_protection();
-        !self.table.any_block(first, first + count, BLOCK_PROTECTED)
-            && self.forbid_writes(self.address(first), count as usize * PAGE).is_ok()
     }
 
     /// Copies `bytes` to absent pages from `first` on, and wakes who waits for them if that is to be done now; else the

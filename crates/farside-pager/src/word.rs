@@ -96,8 +96,9 @@ flags! {
     in_flight, with_flight, without_flight, FLIGHT;
     /// Leaving, but mapped again meanwhile, write-protected.
     returned, with_returned, without_returned, RETURNED;
-    /// Resident, or watched, and write-protected only after the program could write to it, or have the kernel pin it to
-    /// write later: it may differ from the stored copy.
+    /// Resident, or watched, and fetched to be read, but mapped so that it can be written: whether it was shows when it leaves.
+    /// Frames cannot be moved in write-protected; and to protect them then is not enough, since another thread may have
+    /// written meanwhile, or have had the kernel pin a page for what a device is to write.
     exposed, with_exposed, without_exposed, EXPOSED;
     /// Resident, or in flight, and half-way through what was read ahead: a hint at it is to read on.
     marked, with_mark, without_mark, MARKED;

@@ -166,9 +166,13 @@ impl Pager {
             }
             return if word.stored() { Fate::ZeroStored } else { Fate::Zero };
         }
-        let vain = word.writable() && self.writes.comparing_is_vain();
-        let tag = if vain { NO_TAG } else { self.tag_of(content) };
-        if word.stored() && tag != NO_TAG && tag == self.table.tag(page) {
+        let known = self.table.tag(page);
+        let tag = if self.is_compared(page, word) { self.tag_of(content) } else { NO_TAG };
+        let compared = word.stored() && tag != NO_TAG && known != NO_TAG;
+        if compared && word.exposed() {
+            self.changes.compared(page, tag != known);
+        }
+        if compared && tag == known {
             self.table.note_written(page, false);
             return Fate::Clean;
         }
@@ -179,15 +183,24 @@ impl Pager {
         Fate::Write
     }
 
+    /// Whether to compare a page that could be written with what is stored of it.
+    fn is_compared(&self, page: u64, word: Word) -> bool {
+        if word.exposed() {
+            self.changes.compares(page)
+        } else {
+            !(word.writable() && self.writes.comparing_is_vain())
+        }
+    }
+
     /// By what a page's content is recognised.
     pub(crate) fn tag_of(&self, content: &[u8]) -> u64 {
         (XxHash3_64::oneshot_with_seed(self.tag_seed, content) & TAG).max(NO_TAG + 1)
     }
 
-    /// Sees to it that the pages from `first` on, whose stored content is `bytes`, have tags.
+    /// Sees to it that those of the pages from `first` on, whose stored content is `bytes`, have tags that will be compared.
     pub(crate) fn tag_stored(&self, first: u64, bytes: &[u8]) {
         for (page, content) in (first..).zip(bytes.chunks_exact(PAGE)) {
-            if self.table.tag(page) == NO_TAG {
+            if self.table.tag(page) == NO_TAG && self.changes.compares(page) {
                 self.table.set_tag(page, self.tag_of(content));
             }
         }
