@@ -68,6 +68,16 @@ static void columns(void)
         }
 }
 
+// Two halves take turns: one is read and the other one written, as in transforms that do not work in place.
+static void halves(void)
+{
+    for (long pass = 0; pass < 6; pass++) {
+        const long from = pass % 2 * (PAGES / 2), to = PAGES / 2 - from;
+        for (long page = 0; page < PAGES / 2; page++)
+            data[(to + page) * PAGE + 5] = data[(from + page) * PAGE + 5] + pass + page;
+    }
+}
+
 // Down the columns of a matrix with rows of two pages: another page with each use, and the same ones with each column.
 static void down(void)
 {
@@ -158,7 +168,7 @@ static void child(void)
 int main(int count, char **arguments)
 {
     struct { const char *name; void (*run)(void); } patterns[] = {
-        { "scan", scan }, { "passes", passes }, { "strangers", strangers }, { "wide", wide }, { "columns", columns }, { "down", down }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
+        { "scan", scan }, { "passes", passes }, { "strangers", strangers }, { "wide", wide }, { "columns", columns }, { "halves", halves }, { "down", down }, { "few", few }, { "hot", hot }, { "straddle", straddle }, { "threads", threads }, { "child", child }, { "shuffle", shuffle },
     };
     // What a program reads decides what it does, too.
     const char *told = getenv("PATTERN"), *pattern = count >= 2 ? arguments[1] : "";

@@ -8,11 +8,14 @@ use farside_os::{OsError, Result};
 use crate::word::{State, Word};
 
 /// The bits of a page's tag.
-pub const TAG: u64 = u64::MAX >> 2;
+pub const TAG: u64 = u64::MAX >> 3;
 
 /// Besides the tag: whether the page has been fetched and evicted again, and whether it was written meanwhile.
 const SEEN: u64 = 1 << 63;
 const WRITTEN: u64 = 1 << 62;
+
+/// Whether the tape says that the page is written, for as long as it is here.
+const TO_WRITE: u64 = 1 << 61;
 
 /// Words and tags of all pages of the region.
 ///
@@ -281,20 +284,39 @@ impl PageTable {
         self.tags[page as usize].load(Ordering::Relaxed) & TAG
     }
 
-    /// Records the tag of the content that the far store holds, of which only the lower 62 bits are kept.
+    /// Records the tag of the content that the far store holds, of which only the lower 61 bits are kept.
     pub fn set_tag(&self, page: u64, tag: u64) {
         let kept = self.tags[page as usize].load(Ordering::Relaxed) & !TAG;
         self.tags[page as usize].store(kept | (tag & TAG), Ordering::Relaxed);
     }
 
-    /// Whether the page was written between its last fetch and its last eviction, if that is known.
+    /// Whether the page was written between its last fetch and its last eviction of which the tape did not know, if that
+    /// is known.
     pub fn was_written(&self, page: u64) -> Option<bool> {
         let word = self.tags[page as usize].load(Ordering::Relaxed);
         (word & SEEN != 0).then_some(word & WRITTEN != 0)
     }
 
-    /// Notes whether a page that leaves was written since it was fetched. The caller owns the page.
+    /// Whether the tape says that the page, which is here or on its way, is written.
+    pub fn is_to_write(&self, page: u64) -> bool {
+        self.tags[page as usize].load(Ordering::Relaxed) & TO_WRITE != 0
+    }
+
+    /// Notes that a page comes which, as the tape says, is written or not. The caller owns the page.
+    pub fn set_to_write(&self, page: u64, to_write: bool) {
+        let word = self.tags[page as usize].load(Ordering::Relaxed);
+        let to_write = if to_write { TO_WRITE } else { 0 };
+        if word & TO_WRITE != to_write {
+            self.tags[page as usize].store(word ^ TO_WRITE, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes whether a page that leaves was written since it was fetched, unless the tape knew that. The caller owns the
+    /// page.
     pub fn note_written(&self, page: u64, written: bool) {
+        if self.is_to_write(page) {
+            return;
+        }
         let written = if written { WRITTEN } else { 0 };
         let word = self.tags[page as usize].load(Ordering::Relaxed) & !WRITTEN;
         self.tags[page as usize].store(word | SEEN | written, Ordering::Relaxed);

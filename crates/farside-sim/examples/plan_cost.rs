@@ -130,7 +130,7 @@ fn plan(options: &PlanOptions, pages: &[PageId]) -> Result<[u64; 3], Failure> {
         for step in steps {
             counts[match step.kind {
                 StepKind::Touch => 0,
-                StepKind::Fetch => 1,
+                StepKind::Fetch | StepKind::FetchToWrite => 1,
                 StepKind::Evict => 2,
             }] += 1;
         }

@@ -14,7 +14,13 @@ use support::{Traces, golden};
 use PlanPolicy::{Lru, Min};
 
 fn fetches(steps: &[Step]) -> usize {
-    steps.iter().filter(|step| step.kind == StepKind::Fetch).count()
+    steps.iter().filter(|step| step.kind.fetches()).count()
+}
+
+/// A derived plan knows of writes only in what stays of each fetch.
+fn apart_from_writes(steps: &[Step]) -> Vec<(bool, bool, PageId)> {
+    let plain = |step: &Step| (step.kind.fetches(), step.kind == StepKind::Evict, step.page);
+    steps.iter().map(plain).collect()
 }
 
 fn of(steps: &Steps, number: usize) -> Vec<Step> {
@@ -94,7 +100,7 @@ proptest! {
             prop_assert!(counts.fetches <= fetches(&small) as u64);
             if discards.is_empty() {
                 prop_assert_eq!(counts.idle, 0);
-                prop_assert!(policy == Min || derived == of(&steps, 1));
+                prop_assert!(policy == Min || apart_from_writes(&derived) == apart_from_writes(&of(&steps, 1)));
                 let least = fetches(&of(&steps, 1)) as u64;
                 prop_assert!(counts.fetches == least || regarded(capacity) != regarded(capacity + extra));
             }

@@ -15,7 +15,7 @@ use farside_trace::tape::{
 use farside_trace::{Metadata, PageId, TraceWriter};
 use proptest::prelude::*;
 use tapes::{
-    any_step, any_steps, by_thread, info, opened, region, sealed, step, tape, walk, write,
+    any_step, any_steps, by_thread, checksum, info, opened, region, sealed, step, tape, walk, write,
 };
 
 /// Bytes of the index and the trailer of a tape of one block.
@@ -195,6 +195,25 @@ fn nothing_follows_an_error() {
     assert!(!reading.next_block(&mut vec![step(StepKind::Touch, 1)]).unwrap());
 }
 
+/// Version 1 knew no pages that are fetched to be written, and is the same otherwise.
+#[test]
+fn tapes_of_the_first_version_are_read() {
+    let steps = [
+        (3, step(StepKind::Touch, 7)),
+        (3, step(StepKind::Evict, 7)),
+        (3, step(StepKind::Fetch, 7)),
+    ];
+    let mut bytes = tape(&info(1), &[region(1, 2, 3, 9)], &steps);
+    bytes[8] = 1;
+    let header = 16 + u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let sum = checksum(&bytes[..header]);
+    bytes[header..header + 8].copy_from_slice(&sum);
+    let tape = opened(&bytes).unwrap();
+    tape.verify().unwrap();
+    let found: Vec<_> = tape.steps(3).map(Result::unwrap).collect();
+    assert_eq!(found, steps.map(|(_, step)| step));
+}
+
 #[test]
 fn what_is_no_tape_is_named() {
     let trace = tempfile::NamedTempFile::new().unwrap();
@@ -207,8 +226,10 @@ fn what_is_no_tape_is_named() {
     assert_eq!(damage(b""), "this is no tape: it is empty");
     assert_eq!(damage(b"not a tape"), "this is no tape: it does not begin like one");
     let mut newer = tape(&info(1), &[], &[]);
-    newer[8] = 2;
-    assert!(damage(&newer).contains("format version 2, this program reads version 1; use a newer"));
+    newer[8] = 3;
+    assert!(
+        damage(&newer).contains("format version 3, this program reads versions to 2; use a newer")
+    );
     let folder = tempfile::tempdir().unwrap();
     assert!(refusal(TapeReader::open(folder.path())).ends_with("it is no regular file"));
     let missing = refusal(TapeReader::open(folder.path().join("missing.tape")));
@@ -264,7 +285,7 @@ fn columns_that_make_no_sense_are_named() {
         (&good[..4], [0, 1, 1], "a page of a block makes no sense"),
         (&endless, [0, 1, 0], "a page of a block makes no sense"),
         (&[0, 1, 0b1001, 2, 24], [0, 1, 1], "a page of a block makes no sense"),
-        (&[0, 1, 0b1101, 20, 24], [0, 1, 1], "a step is of an unknown kind"),
+        (&[0, 1, 0b1101, 20, 24], [0, 2, 0], "a page of a block makes no sense"),
         (&[0, 1, 0b1_1001, 20, 24], [0, 1, 1], "a block has more kinds than steps"),
         (&[0, 1, 0b1001, 20, 24, 24], [0, 1, 1], "a block has pages left over"),
         (&[0, 2, 0b1001, 21, 0, 24], [0, 1, 1], "a block has pages left over"),

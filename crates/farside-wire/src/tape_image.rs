@@ -11,7 +11,7 @@ use farside_os::memory::{self, PAGE};
 use farside_os::{OsError, Result};
 
 /// First word: the kind of memory and the version of its layout.
-const MAGIC: u64 = u64::from_le_bytes(*b"fstape\0\x01");
+const MAGIC: u64 = u64::from_le_bytes(*b"fstape\0\x02");
 
 /// Words before the tables: magic, number of words in all, of regions, of threads, settings.
 const HEADER: usize = 8;
@@ -35,6 +35,8 @@ pub enum Action {
     Touch,
     /// They are used again, and have to be here.
     Fetch,
+    /// The same, and are written before they are evicted.
+    FetchToWrite,
     /// They are not used before the next time they are fetched.
     Evict,
 }
@@ -57,21 +59,22 @@ impl Step {
             Action::Touch => 0,
             Action::Fetch => 1,
             Action::Evict => 2,
+            Action::FetchToWrite => 3,
         };
         let count = self.count.clamp(1, MOST_PAGES) - 1;
         (self.first % PAGES) << (COUNT_BITS + KIND_BITS) | count << KIND_BITS | kind
     }
 
-    /// What a word says; `None` if it makes no sense.
-    pub fn decode(word: u64) -> Option<Self> {
+    /// What a word says.
+    pub fn decode(word: u64) -> Self {
         let action = match word & 3 {
             0 => Action::Touch,
             1 => Action::Fetch,
             2 => Action::Evict,
-            _ => return None,
+            _ => Action::FetchToWrite,
         };
         let count = (word >> KIND_BITS) % MOST_PAGES + 1;
-        Some(Self { action, first: word >> (COUNT_BITS + KIND_BITS), count })
+        Self { action, first: word >> (COUNT_BITS + KIND_BITS), count }
     }
 }
 
@@ -120,7 +123,7 @@ impl Builder {
     pub fn push(&mut self, action: Action, page: u64) {
         let Some((_, steps)) = self.threads.last_mut() else { return };
         if let Some(last) = steps.last_mut()
-            && let Some(step) = Step::decode(*last)
+            && let step = Step::decode(*last)
             && step.action == action
             && step.first + step.count == page
             && step.count < MOST_PAGES
@@ -264,12 +267,11 @@ impl Image {
         self.threads.iter().map(|(number, ..)| *number)
     }
 
-    /// Step `index` of a thread, by its place among [`threads`](Self::threads); `None` behind the last, or if it
-    /// makes no sense.
+    /// Step `index` of a thread, by its place among [`threads`](Self::threads); `None` behind the last.
     pub fn step(&self, place: usize, index: usize) -> Option<Step> {
         let (_, start, count) = *self.threads.get(place)?;
         let word = (index < count).then(|| self.words.word(start + index).load(Ordering::Relaxed));
-        word.and_then(Step::decode)
+        word.map(Step::decode)
     }
 }
 
@@ -279,7 +281,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn action() -> impl Strategy<Value = Action> {
-        prop_oneof![Just(Action::Touch), Just(Action::Fetch), Just(Action::Evict)]
+        prop::sample::select(vec![
+            Action::Touch,
+            Action::Fetch,
+            Action::FetchToWrite,
+            Action::Evict,
+        ])
     }
 
     proptest! {

@@ -150,6 +150,7 @@ fn add(builder: &mut Builder, step: Step) -> bool {
     let action = match step.kind {
         StepKind::Touch => Action::Touch,
         StepKind::Fetch => Action::Fetch,
+        StepKind::FetchToWrite => Action::FetchToWrite,
         StepKind::Evict => Action::Evict,
     };
     let known = step.page.0 < PAGES;

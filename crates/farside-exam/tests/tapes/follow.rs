@@ -94,6 +94,10 @@ struct Followed {
     moved: u64,
     /// Faults on pages that nothing had ordered.
     demanded: u64,
+    /// Faults on pages that were here, and not to be written.
+    protected: u64,
+    /// Pages that left without being written to the far store.
+    clean: u64,
 }
 
 /// Runs `pattern` with a tape that was planned from `recorded`.
@@ -113,7 +117,9 @@ fn follow(recorded: &str, pattern: &str, policy: PlanPolicy, arguments: &[&str])
     let fetched = counter(&stats, "fetched_bytes") / 4096;
     let (met, moved) = (counter(&stats, "tape_met"), counter(&stats, "moved_pages"));
     let demanded = counter(&stats, "demand_faults");
-    Followed { planned, fetched, met, moved, demanded }
+    let (protected, clean) =
+        (counter(&stats, "protection_faults"), counter(&stats, "evicted_clean"));
+    Followed { planned, fetched, met, moved, demanded, protected, clean }
 }
 
 #[test]
@@ -197,6 +203,23 @@ fn the_node_moves_pages_where_there_are_several_processors() {
         let followed = follow("scan", "scan", PlanPolicy::Min, &[]);
         let (moved, planned) = (followed.moved, followed.planned);
         assert!(moved > planned / 2, "{moved} pages moved of {planned}");
+    }
+}
+
+/// What each page did the last time it was here would say the opposite.
+#[test]
+fn the_tape_says_which_pages_are_written() {
+    if !has_several_processors("the_tape_says_which_pages_are_written") {
+        return;
+    }
+    for policy in [PlanPolicy::Lru, PlanPolicy::Min] {
+        let Followed { planned, protected, clean, .. } = follow("halves", "halves", policy, &[]);
+        assert!(planned > 8000, "{policy:?} fetches {planned} pages");
+        assert!(
+            protected < planned / 20,
+            "{policy:?}: {protected} of {planned} pages are protected in vain"
+        );
+        assert!(clean > planned / 3, "{policy:?}: {clean} of {planned} pages need not be written");
     }
 }
 

@@ -137,7 +137,8 @@ impl Pager {
     fn is_in_doubt(&self, page: u64) -> bool {
         const PROBE_EVERY: u64 = 16;
         let probe = || self.runs.fetch_add(1, Relaxed).is_multiple_of(PROBE_EVERY);
-        self.table.was_written(page) != Some(true) || probe()
+        let is_known = self.table.is_to_write(page) || self.table.was_written(page) == Some(true);
+        !is_known || probe()
     }
 
     /// Orders some of the owned far pages from `first` on, if there is room; the last `keep` of all `count` are to
@@ -183,6 +184,9 @@ impl Pager {
     /// Whether a page is likely to be written before it is evicted again. One that is not is mapped write-protected:
     /// it needs neither a comparison nor a call of its own when it leaves.
     fn will_be_written(&self, page: u64) -> bool {
+        if self.table.is_to_write(page) {
+            return true;
+        }
         let experience = self.table.was_written(page);
         experience.unwrap_or_else(|| self.writes.protect_next(1) == 0)
     }

@@ -109,6 +109,7 @@ impl Iterator for Steps<'_> {
         let kind = match step.action {
             Action::Touch => StepKind::Touch,
             Action::Fetch => StepKind::Fetch,
+            Action::FetchToWrite => StepKind::FetchToWrite,
             Action::Evict => StepKind::Evict,
         };
         Some(Step { kind, page: PageId(step.first + page) })
@@ -160,7 +161,7 @@ impl Replay {
             let mut at = (0, 0);
             let steps = Steps { image: &self.image, place, at: &mut at };
             let first = steps.take_while(|step| step.kind != StepKind::Evict);
-            let fetched = first.filter(|step| step.kind == StepKind::Fetch);
+            let fetched = first.filter(|step| step.kind.fetches());
             fetched.filter_map(|step| state.binding.here(step.page.0)).collect()
         };
         let pages = (0..self.image.threads().count()).map(of_thread).collect();

@@ -32,6 +32,8 @@ const LOOKS: usize = 512;
 pub(super) struct Wanted {
     page: u64,
     key: bool,
+    /// Whether the program will write it.
+    write: bool,
     /// The thread that wants it, and the number of its step.
     thread: usize,
     number: u64,
@@ -201,6 +203,7 @@ impl Pager {
                     Some(page) => orders.fetch.push(Wanted {
                         page,
                         key: fetch.key,
+                        write: fetch.write,
                         thread: *number,
                         number: fetch.number,
                     }),
@@ -247,7 +250,7 @@ impl Pager {
                 let count = neighbours(&some[at..]);
                 let run = &some[at..at + count];
                 let last = run[count - 1];
-                match self.send_for_run(w, run[0].page, count as u64, last.key)? {
+                match self.send_for_run(w, run)? {
                     Sent::All(kept) if last.key && !kept => failed.push(last.thread),
                     Sent::All(_) => {}
                     Sent::NoRoom => {
@@ -265,16 +268,12 @@ impl Pager {
         Ok(())
     }
 
-    /// Sends for those of the pages that are far, and makes those that are all zero; the last one is to stay
-    /// unmapped if `key`.
-    fn send_for_run(
-        &self,
-        w: &mut Worker,
-        first: u64,
-        count: u64,
-        key: bool,
-    ) -> Result<Sent, FarError> {
-        let end = first + count;
+    /// Sends for those of the pages, which lie side by side, that are far, and makes those that are all zero; the last
+    /// one is to stay unmapped if it is a key page.
+    fn send_for_run(&self, w: &mut Worker, run: &[Wanted]) -> Result<Sent, FarError> {
+        let Some(Wanted { page: first, .. }) = run.first() else { return Ok(Sent::All(true)) };
+        let (first, key) = (*first, run[run.len() - 1].key);
+        let end = first + run.len() as u64;
         let mut at = first;
         let mut kept = false;
         while at < end {
@@ -290,6 +289,8 @@ impl Pager {
             let most = (end - at).min(FLIGHT_PAGES);
             let claimed = self.claim_far(at, most, Word::new(State::Busy).with_flight());
             kept = claimed > 0 && at + claimed == end;
+            let claimed_run = &run[(at - first) as usize..][..claimed as usize];
+            claimed_run.iter().for_each(|page| self.table.set_to_write(page.page, page.write));
             let mut sent = 0;
             while sent < claimed {
                 match self.send(w, at + sent, claimed - sent, u64::from(key && kept))? {

@@ -59,6 +59,8 @@ pub struct Fetch {
     pub page: PageId,
     /// Whether it is a key page, which is to stay unmapped.
     pub key: bool,
+    /// Whether the thread will write it.
+    pub write: bool,
     /// Number of the step; greater than any if the thread has passed it, so that it is not taken back.
     pub number: u64,
 }
@@ -300,12 +302,12 @@ impl Follower {
                         self.behind.push(page);
                     }
                 }
-                StepKind::Touch | StepKind::Fetch => {
+                StepKind::Touch | StepKind::Fetch | StepKind::FetchToWrite => {
                     self.planned.insert(page);
                     self.behind.cancel(page);
                     self.strays.cancel(page);
                     let is_owed = owes && self.ordered == 0 && self.place < number;
-                    if is_owed && entry.step.kind == StepKind::Fetch {
+                    if is_owed && entry.step.kind.fetches() {
                         self.owed.push(page);
                     }
                     self.ahead -= usize::from(self.ordered > 0);
@@ -376,7 +378,7 @@ impl Follower {
     /// A page to fetch, if one is to be fetched now; `tape` continues the tape.
     pub fn next_fetch(&mut self, tape: &mut impl Iterator<Item = Step>) -> Option<Fetch> {
         if let Some(page) = self.owed.pop() {
-            return Some(Fetch { page, key: false, number: u64::MAX });
+            return Some(Fetch { page, key: false, write: false, number: u64::MAX });
         }
         while !self.lost && self.ahead < self.options.lookahead {
             self.read(tape);
@@ -385,7 +387,7 @@ impl Follower {
             let number = self.place + self.ordered as u64;
             self.ordered += 1;
             self.ahead += usize::from(kind != StepKind::Evict);
-            if kind == StepKind::Fetch {
+            if kind.fetches() {
                 let stays = self.behind.cancel(page) | self.strays.cancel(page);
                 if self.cancel_eviction(number, page) || stays {
                     continue;
@@ -396,7 +398,7 @@ impl Follower {
                     self.since_key = 0;
                     self.window[self.ordered - 1].key = true;
                 }
-                return Some(Fetch { page, key, number });
+                return Some(Fetch { page, key, write: kind == StepKind::FetchToWrite, number });
             }
         }
         None

@@ -43,6 +43,16 @@ pub enum CheckError {
         /// The step.
         step: Step,
     },
+    /// A page is fetched to be written, and leaves without that.
+    #[error("thread {thread}, before record {record}: page {} is fetched to be written and was not", .page.0)]
+    NotWritten {
+        /// The thread.
+        thread: u32,
+        /// Number of its record.
+        record: u64,
+        /// The page.
+        page: PageId,
+    },
     /// A page is evicted that is not resident.
     #[error("thread {thread}, before record {record}: page {} is evicted and not resident", .page.0)]
     EvictedTwice {
@@ -97,6 +107,10 @@ pub struct Counts {
     pub evictions: u64,
     /// Those of them that were gone already, by a discard: derived plans do not know of discards.
     pub idle: u64,
+    /// Pages fetched to be written.
+    pub to_write: u64,
+    /// Pages that were written before they left, and not fetched for that.
+    pub unforeseen: u64,
 }
 
 /// Replays the steps of one plan against its trace.
@@ -115,10 +129,18 @@ pub struct Checker {
 #[derive(Debug, Default)]
 struct Thread {
     records: u64,
-    /// The microset that used each resident page last.
-    resident: FxHashMap<PageId, u64>,
+    resident: FxHashMap<PageId, Stay>,
     /// Pages that left by a discard.
     gone: FxHashSet<PageId>,
+}
+
+/// A page between its fetch and its eviction.
+#[derive(Copy, Clone, Debug)]
+struct Stay {
+    kind: StepKind,
+    written: bool,
+    /// The microset that used it last.
+    microset: u64,
 }
 
 impl Checker {
@@ -155,7 +177,7 @@ impl Checker {
                 self.event(event)?;
             }
             let page = self.names.translate(access.page).map_err(CheckError::from)?;
-            self.record(access.thread, page, next)?;
+            self.record(access.thread, (page, access.write), next)?;
         }
         events.try_for_each(|event| self.event(event))?;
         Ok(())
@@ -192,7 +214,7 @@ impl Checker {
     fn record<E: From<CheckError>>(
         &mut self,
         number: u32,
-        page: PageId,
+        (page, write): (PageId, bool),
         next: &mut impl FnMut(u32) -> Result<Option<Step>, E>,
     ) -> Result<(), E> {
         let thread = self.threads.entry(number).or_default();
@@ -202,8 +224,13 @@ impl Checker {
             match next(number)? {
                 Some(Step { kind: StepKind::Evict, page }) => {
                     self.counts.evictions += 1;
-                    let idle = thread.evict(page, self.microset, number)?;
-                    self.counts.idle += u64::from(idle);
+                    match thread.evict(page, self.microset, number)? {
+                        Some(stay) => {
+                            let unforeseen = stay.kind == StepKind::Fetch && stay.written;
+                            self.counts.unforeseen += u64::from(unforeseen);
+                        }
+                        None => self.counts.idle += 1,
+                    }
                 }
                 Some(step) if step.page == page => {
                     if first != (step.kind == StepKind::Touch) {
@@ -212,7 +239,9 @@ impl Checker {
                     let count =
                         if first { &mut self.counts.touches } else { &mut self.counts.fetches };
                     *count += 1;
-                    thread.resident.insert(page, 0);
+                    self.counts.to_write += u64::from(step.kind == StepKind::FetchToWrite);
+                    let stay = Stay { kind: step.kind, written: false, microset: 0 };
+                    thread.resident.insert(page, stay);
                     thread.gone.remove(&page);
                 }
                 found => {
@@ -224,22 +253,33 @@ impl Checker {
             let capacity = self.share;
             return Err(CheckError::TooManyResident { thread: number, record, capacity }.into());
         }
-        thread.resident.insert(page, record.checked_div(self.microset).unwrap_or(0));
+        if let Some(stay) = thread.resident.get_mut(&page) {
+            stay.written |= write;
+            stay.microset = record.checked_div(self.microset).unwrap_or(0);
+        }
         thread.records += 1;
         Ok(())
     }
 }
 
 impl Thread {
-    /// Evicts a page; whether it was gone already.
-    fn evict(&mut self, page: PageId, microset: u64, number: u32) -> Result<bool, CheckError> {
+    /// Evicts a page; how it was here, unless it was gone already.
+    fn evict(
+        &mut self,
+        page: PageId,
+        microset: u64,
+        number: u32,
+    ) -> Result<Option<Stay>, CheckError> {
         let (thread, record) = (number, self.records);
         match self.resident.remove(&page) {
-            Some(last) if record.checked_div(microset) == Some(last) => {
+            Some(stay) if record.checked_div(microset) == Some(stay.microset) => {
                 Err(CheckError::EvictedInUse { thread, record, page })
             }
-            Some(_) => Ok(false),
-            None if self.gone.remove(&page) => Ok(true),
+            Some(Stay { kind: StepKind::FetchToWrite, written: false, .. }) => {
+                Err(CheckError::NotWritten { thread, record, page })
+            }
+            Some(stay) => Ok(Some(stay)),
+            None if self.gone.remove(&page) => Ok(None),
             None => Err(CheckError::EvictedTwice { thread, record, page }),
         }
     }

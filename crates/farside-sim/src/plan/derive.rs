@@ -41,7 +41,7 @@ impl NextFetches {
             StepKind::Evict => {
                 self.out.insert(step.page, now);
             }
-            StepKind::Fetch => {
+            StepKind::Fetch | StepKind::FetchToWrite => {
                 if let Some(evicted) = self.out.remove(&step.page) {
                     self.next[evicted as usize] = now;
                 }
@@ -114,7 +114,7 @@ impl Derivation {
                 self.resident = self.resident.saturating_sub(1);
                 self.held.put(step.page);
             }
-            StepKind::Fetch => {
+            StepKind::Fetch | StepKind::FetchToWrite => {
                 if !self.held.take(step.page) {
                     self.make_room(steps);
                     steps.push(step);

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use farside_trace::PageRange;
+use farside_trace::tape::StepKind;
 
 use super::pages::Use;
 use crate::next_use::NEVER;
@@ -15,6 +16,9 @@ pub(super) const CHUNK: usize = 1 << CHUNK_SHIFT;
 
 /// Set in a page's number if this is the first use of any thread since the page came to be.
 const FIRST: u32 = 1 << 31;
+
+/// Set in a page's number if the use begins with a write.
+const WRITE: u32 = 1 << 30;
 
 /// A record: 8 bytes.
 #[derive(Copy, Clone, Debug)]
@@ -29,13 +33,24 @@ impl Record {
     /// Number of the page.
     #[inline]
     pub const fn page(self) -> u32 {
-        self.page & !FIRST
+        self.page & !(FIRST | WRITE)
     }
 
-    /// Whether nothing was there before.
+    /// Whether the use begins with a write.
     #[inline]
-    pub const fn first(self) -> bool {
-        self.page & FIRST != 0
+    pub const fn write(self) -> bool {
+        self.page & WRITE != 0
+    }
+
+    /// What it takes if the page is not resident.
+    #[inline]
+    pub const fn kind(self) -> StepKind {
+        match (self.page & FIRST != 0, self.write()) {
+            // Nothing was there before.
+            (true, _) => StepKind::Touch,
+            (false, false) => StepKind::Fetch,
+            (false, true) => StepKind::FetchToWrite,
+        }
     }
 }
 
@@ -79,8 +94,9 @@ impl Foresight {
                 self.chunks.push(Vec::with_capacity(CHUNK));
             }
             let first = if used.first { FIRST } else { 0 };
+            let write = if used.write { WRITE } else { 0 };
             if let Some(chunk) = self.chunks.last_mut() {
-                chunk.push(Record { page: used.page | first, next: NEVER });
+                chunk.push(Record { page: used.page | first | write, next: NEVER });
             }
             self.len += 1;
         }

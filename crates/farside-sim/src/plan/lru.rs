@@ -5,6 +5,7 @@ use farside_trace::PageId;
 use farside_trace::tape::{Step, StepKind};
 
 use super::pages::{Pages, Use};
+use super::written::Steps;
 use crate::page_map::NONE;
 
 /// One thread's memory under the pager's own LRU, in the order of its records.
@@ -18,12 +19,13 @@ pub(super) struct LruPlan {
     capacity: usize,
     /// By number of the page: its slot, if it is resident.
     slots: Vec<u32>,
+    steps: Steps,
 }
 
 impl LruPlan {
     /// An empty memory of `capacity` pages.
     pub fn new(capacity: usize) -> Self {
-        Self { policy: Lru::new(), capacity, slots: Vec::new() }
+        Self { policy: Lru::new(), capacity, slots: Vec::new(), steps: Steps::default() }
     }
 
     /// The next uses; appends the steps that they take to `steps`.
@@ -34,10 +36,21 @@ impl LruPlan {
         self.glance(uses);
         for used in uses {
             match self.slots[used.page as usize] {
-                NONE => self.bring(*used, pages, steps),
-                slot => self.policy.access(Slot(slot)),
+                NONE => self.bring(*used),
+                slot => {
+                    self.policy.access(Slot(slot));
+                    if used.write {
+                        self.steps.wrote(used.page);
+                    }
+                }
             }
         }
+        self.steps.give(false, pages, steps);
+    }
+
+    /// Appends the steps that remain.
+    pub fn finish(&mut self, pages: &Pages, steps: &mut Vec<Step>) {
+        self.steps.give(true, pages, steps);
     }
 
     /// Asks for all places that the uses will change: a processor waits for many no longer than for one.
@@ -47,21 +60,22 @@ impl LruPlan {
         uses.iter().for_each(|used| self.policy.glance_beside(slot(used)));
     }
 
-    fn bring(&mut self, used: Use, pages: &Pages, steps: &mut Vec<Step>) {
+    fn bring(&mut self, used: Use) {
         if self.policy.len() >= self.capacity
             && let Some(PageId(victim)) = self.policy.victim()
         {
             self.slots[victim as usize] = NONE;
-            steps.push(Step { kind: StepKind::Evict, page: pages.page(victim as u32) });
+            self.steps.push(StepKind::Evict, victim as u32);
         }
-        let (kind, arrival) = match used.first {
-            true => (StepKind::Touch, Arrival::FirstTouch),
-            false => (StepKind::Fetch, Arrival::Prefetch),
+        let (kind, arrival) = match (used.first, used.write) {
+            (true, _) => (StepKind::Touch, Arrival::FirstTouch),
+            (false, false) => (StepKind::Fetch, Arrival::Prefetch),
+            (false, true) => (StepKind::FetchToWrite, Arrival::Prefetch),
         };
         // The policy knows pages by their numbers.
         let slot = self.policy.insert(PageId(u64::from(used.page)), arrival);
         self.slots[used.page as usize] = slot.0;
-        steps.push(Step { kind, page: pages.page(used.page) });
+        self.steps.push(kind, used.page);
     }
 
     /// The content of a page is gone.

@@ -7,6 +7,7 @@ use farside_trace::tape::{Step, StepKind};
 
 use super::foresight::{Foresight, Record};
 use super::pages::Pages;
+use super::written::Steps;
 use crate::next_use::NEVER;
 use crate::times::Times;
 
@@ -33,7 +34,7 @@ pub(super) struct MinPlan {
     dead: DeadPages,
     /// Discards that were taken in.
     discards: usize,
-    moves: Moves,
+    steps: Steps,
 }
 
 impl MinPlan {
@@ -52,7 +53,7 @@ impl MinPlan {
             held: VecDeque::new(),
             dead: DeadPages::new(pages),
             discards: 0,
-            moves: Moves::default(),
+            steps: Steps::default(),
         }
     }
 
@@ -80,7 +81,13 @@ impl MinPlan {
                 self.resident -= gone.count();
             }
         }
-        self.moves.resolve(foresight, pages, steps);
+        self.steps.resolve(foresight);
+        self.steps.give(false, pages, steps);
+    }
+
+    /// Appends the steps that remain.
+    pub fn finish(&mut self, pages: &Pages, steps: &mut Vec<Step>) {
+        self.steps.give(true, pages, steps);
     }
 
     #[inline]
@@ -91,8 +98,9 @@ impl MinPlan {
                 self.evict();
             }
             self.resident += 1;
-            let kind = if record.first() { StepKind::Touch } else { StepKind::Fetch };
-            self.moves.push(kind, record.page());
+            self.steps.push(record.kind(), record.page());
+        } else if record.write() {
+            self.steps.wrote(record.page());
         }
         let next = record.next;
         if next == NEVER {
@@ -119,45 +127,14 @@ impl MinPlan {
 
     fn evict(&mut self) {
         if let Some(victim) = self.dead.pop() {
-            self.moves.push(StepKind::Evict, victim);
+            self.steps.push(StepKind::Evict, victim);
         } else if let Some(last) = self.times.last() {
             self.times.take(last);
-            self.moves.push_evicted_before(last as u32);
+            self.steps.push_evicted_before(last as u32);
         } else {
             return;
         }
         self.resident -= 1;
-    }
-}
-
-/// Steps whose pages are looked up together: a processor waits for many places in memory no longer than for
-/// one.
-#[derive(Debug, Default)]
-struct Moves {
-    moves: Vec<(StepKind, u32)>,
-    /// Evictions of pages that are known by the number of the record that uses them next.
-    by_next: Vec<u32>,
-}
-
-impl Moves {
-    #[inline]
-    fn push(&mut self, kind: StepKind, page: u32) {
-        self.moves.push((kind, page));
-    }
-
-    #[inline]
-    fn push_evicted_before(&mut self, next: u32) {
-        self.by_next.push(self.moves.len() as u32);
-        self.moves.push((StepKind::Evict, next));
-    }
-
-    fn resolve(&mut self, foresight: &Foresight, pages: &Pages, steps: &mut Vec<Step>) {
-        for at in self.by_next.drain(..) {
-            let page = &mut self.moves[at as usize].1;
-            *page = foresight.record(*page as usize).page();
-        }
-        let step = |(kind, page)| Step { kind, page: pages.page(page) };
-        steps.extend(self.moves.drain(..).map(step));
     }
 }
 

@@ -15,6 +15,7 @@ mod page_numbers;
 mod pages;
 mod pieces;
 mod survey;
+mod written;
 
 use farside_trace::tape::{Step, TapeRegion};
 use farside_trace::{Access, Block, MappingEvent, PageRange};
@@ -78,9 +79,10 @@ pub struct PlanOptions {
 ///
 /// Steps come out in time order for each plan and thread, through a sink that gets the number of the
 /// plan (that of its capacity), the thread, and the next steps. All need 12 bytes for each page of the trace,
-/// and 4 more for each thread.
+/// 4 more for each thread, and 4 for each plan that is being made. Steps are held back until it is known whether
+/// what they fetch is written before it leaves, 2^20 of a plan and thread at most, of 8 bytes each.
 ///
-/// LRU gives steps out at once. It needs 4 bytes for each page and plan, and 28 for each resident page; how
+/// LRU gives out the others at once. It needs 4 bytes for each page and plan, and 28 for each resident page; how
 /// long the trace is makes no difference. MIN gives them out in [`finish`](Self::finish), and keeps 8 bytes for
 /// each record until then. While it makes the last plan, it gives back what it has planned, and an eighth
 /// of a byte for each record comes to the rest.
@@ -193,7 +195,7 @@ impl Planner {
                 self.uses.clear();
                 for access in batch {
                     let page = self.names.translate(access.page)?;
-                    self.uses.push(self.pages.use_of(page)?);
+                    self.uses.push(self.pages.use_of(page, access.write)?);
                 }
                 self.plan(place, sink)?;
             }
@@ -251,7 +253,7 @@ impl Planner {
         self.names.regions()
     }
 
-    /// Gives out the steps that remain: all of them for MIN, none for LRU. Returns the regions.
+    /// Gives out the steps that remain: all of them for MIN. Returns the regions.
     ///
     /// # Errors
     /// Those of the sink.
@@ -260,8 +262,15 @@ impl Planner {
         sink: &mut impl FnMut(usize, u32, &[Step]) -> Result<(), E>,
     ) -> Result<Vec<TapeRegion>, E> {
         for thread in std::mem::take(&mut self.threads) {
-            if let Method::Min(foresight) = thread.method {
-                self.plan_known(thread.number, foresight, sink)?;
+            match thread.method {
+                Method::Min(foresight) => self.plan_known(thread.number, foresight, sink)?,
+                Method::Lru(plans) => {
+                    for (number, mut plan) in plans.into_iter().enumerate() {
+                        self.steps.clear();
+                        plan.finish(&self.pages, &mut self.steps);
+                        self.give(number, thread.number, sink)?;
+                    }
+                }
             }
         }
         Ok(self.names.regions())
@@ -284,16 +293,27 @@ impl Planner {
                     self.steps.clear();
                     let piece = from..end.min(from + PIECE);
                     plan.run(piece, &foresight, &self.pages, &mut self.steps);
-                    if !self.steps.is_empty() {
-                        sink(number, thread, &self.steps)?;
-                    }
+                    self.give(number, thread, sink)?;
                 }
                 if number + 1 == self.shares.len() {
                     foresight.release(chunk);
                 }
             }
+            self.steps.clear();
+            plan.finish(&self.pages, &mut self.steps);
+            self.give(number, thread, sink)?;
         }
         Ok(())
+    }
+
+    /// Gives out what steps there are.
+    fn give<E>(
+        &self,
+        plan: usize,
+        thread: u32,
+        sink: &mut impl FnMut(usize, u32, &[Step]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.steps.is_empty() { Ok(()) } else { sink(plan, thread, &self.steps) }
     }
 }
 

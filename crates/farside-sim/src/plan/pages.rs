@@ -19,6 +19,8 @@ pub(super) struct Use {
     pub first: bool,
     /// Whether it is the first of any thread of a page whose content is older than the trace.
     pub kept: bool,
+    /// Whether it begins with a write.
+    pub write: bool,
 }
 
 /// Pages by number, in order of appearance, and which of them have content.
@@ -33,7 +35,7 @@ pub(super) struct Pages {
 impl Pages {
     /// Takes in a use of `page`.
     #[inline]
-    pub fn use_of(&mut self, page: PageId) -> Result<Use, PlanError> {
+    pub fn use_of(&mut self, page: PageId, write: bool) -> Result<Use, PlanError> {
         let number = self.numbers.entry(page);
         if *number == NONE {
             let next = self.pages.len() as u32;
@@ -46,7 +48,7 @@ impl Pages {
         let (known, new) = (*number & !TOUCHED, *number & TOUCHED == 0);
         *number |= TOUCHED;
         let kept = new && self.kept.contains(page);
-        Ok(Use { page: known, first: new && !kept, kept })
+        Ok(Use { page: known, first: new && !kept, kept, write })
     }
 
     /// The pages of `range` have content that is older than the trace.

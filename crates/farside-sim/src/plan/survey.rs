@@ -58,7 +58,7 @@ impl Survey {
                     self.threads.insert(of_thread[0].thread);
                     for access in of_thread {
                         let page = self.names.translate(access.page)?;
-                        let used = self.pages.use_of(page)?;
+                        let used = self.pages.use_of(page, access.write)?;
                         self.live += u64::from(used.first || used.kept);
                     }
                     self.peak = self.peak.max(self.live);

@@ -90,7 +90,9 @@ pub fn microsets(raw: &[(u32, u64)], microset: usize) -> Vec<Access> {
             pages.clear();
         }
         pages.push(*page);
-        accesses.push(Access { thread: *thread, ..Access::from(PageId(*page)) });
+        // Some are written, by no rule.
+        let write = (accesses.len() as u64 * 7 + page) % 5 < 2;
+        accesses.push(Access { thread: *thread, write, ..Access::from(PageId(*page)) });
     }
     accesses
 }

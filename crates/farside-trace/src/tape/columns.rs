@@ -1,15 +1,27 @@
 //! The steps of a block, column by column, before compression.
 //!
 //! Pages are stored as differences to the page of the step of the same kind before, beginning with
-//! page 0 in every block: fetches and evictions each have an order of their own. A difference that
-//! comes several times in a row is stored once.
+//! page 0 in every block: fetches and evictions each have an order of their own, in which it makes no
+//! difference whether a page is fetched to be written. A difference that comes several times in a row is
+//! stored once.
 
-use super::{KINDS, MAX_BLOCK_STEPS, MAX_PAGES, Step, StepKind};
+use super::{MAX_BLOCK_STEPS, MAX_PAGES, ORDERS, Step, StepKind};
 use crate::PageId;
 use crate::file::varint::{Cursor, put, unzigzag, zigzag};
 
 /// By the bits that stand for them.
-const BY_BITS: [StepKind; KINDS] = [StepKind::Touch, StepKind::Fetch, StepKind::Evict];
+const BY_BITS: [StepKind; 4] =
+    [StepKind::Touch, StepKind::Fetch, StepKind::Evict, StepKind::FetchToWrite];
+
+/// The bits that stand for a kind, and the column of its pages.
+const fn place(kind: StepKind) -> (u8, usize) {
+    match kind {
+        StepKind::Touch => (0, 0),
+        StepKind::Fetch => (1, 1),
+        StepKind::Evict => (2, 2),
+        StepKind::FetchToWrite => (3, 1),
+    }
+}
 
 /// Steps whose kinds share a byte.
 const KINDS_IN_BYTE: usize = 4;
@@ -21,7 +33,7 @@ pub(super) struct StepBuilder {
     /// Whole bytes of the column of kinds, and the bits of one that is not whole.
     kinds: Vec<u8>,
     bits: u8,
-    pages: [PageColumn; KINDS],
+    pages: [PageColumn; ORDERS],
 }
 
 impl StepBuilder {
@@ -33,22 +45,22 @@ impl StepBuilder {
     /// Appends a step.
     #[inline]
     pub fn push(&mut self, step: Step) {
-        let kind = step.kind as usize;
-        let place = self.steps % KINDS_IN_BYTE;
-        self.bits |= (kind as u8) << (2 * place);
-        if place == KINDS_IN_BYTE - 1 {
+        let (bits, column) = place(step.kind);
+        let at = self.steps % KINDS_IN_BYTE;
+        self.bits |= bits << (2 * at);
+        if at == KINDS_IN_BYTE - 1 {
             self.kinds.push(self.bits);
             self.bits = 0;
         }
         self.steps += 1;
-        self.pages[kind].push(step.page.0);
+        self.pages[column].push(step.page.0);
     }
 
     /// Moves what was gathered into `columns`; the builder begins anew.
     pub fn take(&mut self, columns: &mut Vec<u8>) {
         columns.clear();
         self.pages.iter_mut().for_each(PageColumn::end_run);
-        for column in &self.pages[..KINDS - 1] {
+        for column in &self.pages[..ORDERS - 1] {
             put(columns, column.bytes.len() as u64);
         }
         columns.extend_from_slice(&self.kinds);
@@ -122,8 +134,8 @@ pub(super) fn decode(raw: &[u8], count: usize, steps: &mut Vec<Step>) -> Result<
     steps.reserve(count);
     for i in 0..count {
         let bits = usize::from(kinds[i / KINDS_IN_BYTE] >> (i % KINDS_IN_BYTE * 2) & 3);
-        let kind = *BY_BITS.get(bits).ok_or("a step is of an unknown kind")?;
-        let page = pages[bits].next().ok_or("a page of a block makes no sense")?;
+        let kind = BY_BITS[bits];
+        let page = pages[place(kind).1].next().ok_or("a page of a block makes no sense")?;
         steps.push(Step { kind, page: PageId(page) });
     }
     if pages.iter().all(PageCursor::is_at_end) {
@@ -134,7 +146,7 @@ pub(super) fn decode(raw: &[u8], count: usize, steps: &mut Vec<Step>) -> Result<
 }
 
 /// The column of kinds, and cursors on those of pages.
-fn split(raw: &[u8], count: usize) -> Option<(&[u8], [PageCursor<'_>; KINDS])> {
+fn split(raw: &[u8], count: usize) -> Option<(&[u8], [PageCursor<'_>; ORDERS])> {
     let mut cursor = Cursor::new(raw);
     let touches = cursor.at_most(raw.len() as u64)? as usize;
     let fetches = cursor.at_most(raw.len() as u64)? as usize;

@@ -39,7 +39,7 @@ pub enum TapeError {
     },
     /// The file was made by a version of Farside that this one does not know.
     #[error(
-        "{}: the tape has format version {found}, this program reads version {}; \
+        "{}: the tape has format version {found}, this program reads versions to {}; \
          use a newer farside, or plan it anew from its trace",
         path.display(), super::VERSION
     )]

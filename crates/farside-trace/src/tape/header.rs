@@ -77,11 +77,11 @@ pub(super) fn recognize(fixed: &[u8], path: &Path) -> Result<(), TapeError> {
         });
     }
     match fixed.get(8..10) {
-        Some(version) if version != VERSION.to_le_bytes() => {
-            let found = u16::from_le_bytes([version[0], version[1]]);
-            Err(TapeError::Version { path: path.to_owned(), found })
-        }
-        _ => Ok(()),
+        Some(version) => match u16::from_le_bytes([version[0], version[1]]) {
+            1..=VERSION => Ok(()),
+            found => Err(TapeError::Version { path: path.to_owned(), found }),
+        },
+        None => Ok(()),
     }
 }
 

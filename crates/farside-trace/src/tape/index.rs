@@ -45,7 +45,7 @@ impl StepCounts {
     pub(super) fn count(&mut self, kind: StepKind) {
         match kind {
             StepKind::Touch => self.touches += 1,
-            StepKind::Fetch => self.fetches += 1,
+            StepKind::Fetch | StepKind::FetchToWrite => self.fetches += 1,
             StepKind::Evict => self.evicts += 1,
         }
     }

@@ -25,8 +25,8 @@ pub use step::{Step, StepKind, TapeRegion};
 pub use steps::Steps;
 pub use writer::TapeWriter;
 
-/// The version of the format that is written and read.
-pub const VERSION: u16 = 1;
+/// The version of the format that is written; those before it are read.
+pub const VERSION: u16 = 2;
 
 /// Steps in a full block.
 pub const BLOCK_STEPS: usize = 1 << 16;
@@ -62,5 +62,5 @@ const MAX_BLOCK_STEPS: usize = 1 << 18;
 /// Most regions in one part of the table.
 const PART_REGIONS: usize = 1 << 16;
 
-/// How many kinds of steps there are.
-const KINDS: usize = 3;
+/// How many kinds of steps have an order of their own.
+const ORDERS: usize = 3;

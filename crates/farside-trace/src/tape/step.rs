@@ -9,8 +9,17 @@ pub enum StepKind {
     Touch,
     /// It is used again after it left: it has to be here from now on.
     Fetch,
+    /// The same, and it is written before it leaves, as far as that is known beforehand.
+    FetchToWrite,
     /// It is not used again before its next fetch, or at all: its frame may go.
     Evict,
+}
+
+impl StepKind {
+    /// Whether the page has to come.
+    pub const fn fetches(self) -> bool {
+        matches!(self, Self::Fetch | Self::FetchToWrite)
+    }
 }
 
 /// One step of one thread.

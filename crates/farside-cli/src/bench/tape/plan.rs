@@ -151,7 +151,7 @@ impl Sink {
         for step in steps {
             match step.kind {
                 StepKind::Touch => self.counts.touches += 1,
-                StepKind::Fetch => self.counts.fetches += 1,
+                StepKind::Fetch | StepKind::FetchToWrite => self.counts.fetches += 1,
                 StepKind::Evict => self.counts.evicts += 1,
             }
         }

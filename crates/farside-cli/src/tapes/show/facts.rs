@@ -18,6 +18,7 @@ pub fn kind(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Touch => "touch",
         StepKind::Fetch => "fetch",
+        StepKind::FetchToWrite => "fetch to write",
         StepKind::Evict => "evict",
     }
 }
