@@ -175,8 +175,8 @@ fn what_is_no_whole_tape_is_refused_at_every_byte() {
         refused(&bytes, &["bad.tape"]);
     }
     let mut newer = whole.clone();
-    newer[8] = 2;
-    refused(&newer, &["version 2", "newer farside"]);
+    newer[8] = 3;
+    refused(&newer, &["version 3", "newer farside"]);
 }
 
 #[test]
