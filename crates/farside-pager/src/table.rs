@@ -315,7 +315,8 @@ impl PageTable {
     /// page.
     pub fn note_written(&self, page: u64, written: bool) {
         if self.is_to_write(page) {
-            return;
+            // The next time it may come without the tape.
+            return self.set_to_write(page, false);
         }
         let written = if written { WRITTEN } else { 0 };
         let word = self.tags[page as usize].load(Ordering::Relaxed) & !WRITTEN;
@@ -335,6 +336,22 @@ mod tests {
         while arrived.load(Ordering::SeqCst) < 2 * round {
             std::thread::yield_now();
         }
+    }
+
+    #[test]
+    fn what_a_page_did_is_noted_unless_the_tape_said_so() {
+        let table = PageTable::new(1).expect("room for a table");
+        table.set_tag(0, u64::MAX);
+        table.set_to_write(0, true);
+        table.note_written(0, true);
+        assert_eq!((table.was_written(0), table.is_to_write(0)), (None, false));
+        table.note_written(0, false);
+        table.set_to_write(0, true);
+        assert!(table.is_to_write(0));
+        table.note_written(0, true);
+        assert_eq!(table.was_written(0), Some(false));
+        table.note_written(0, true);
+        assert_eq!((table.was_written(0), table.tag(0)), (Some(true), TAG));
     }
 
     #[test]
