@@ -39,7 +39,10 @@ pub enum PlanError {
         thread: u32,
     },
     /// More pages than can be numbered.
-    #[error("the trace has more than {} pages; this is more than can be planned", (1_u32 << 31) - 1)]
+    #[error(
+        "the trace has more than {} pages; this is more than can be planned",
+        super::pages::MOST_PAGES
+    )]
     TooManyPages,
     /// A region's pages lie beyond what a region may have.
     #[error(

@@ -80,7 +80,7 @@ pub struct PlanOptions {
 /// Steps come out in time order for each plan and thread, through a sink that gets the number of the
 /// plan (that of its capacity), the thread, and the next steps. All need 12 bytes for each page of the trace,
 /// 4 more for each thread, and 4 for each plan that is being made. Steps are held back until it is known whether
-/// what they fetch is written before it leaves, 2^20 of a plan and thread at most, of 8 bytes each.
+/// what they fetch is written before it leaves, 2^20 of a plan and thread at most, of 4 bytes each.
 ///
 /// LRU gives out the others at once. It needs 4 bytes for each page and plan, and 28 for each resident page; how
 /// long the trace is makes no difference. MIN gives them out in [`finish`](Self::finish), and keeps 8 bytes for

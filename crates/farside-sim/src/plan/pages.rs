@@ -10,6 +10,9 @@ use crate::page_map::NONE;
 /// Set in the number of a page whose content has come to be.
 const TOUCHED: u32 = 1 << 31;
 
+/// Most different pages of a trace: their numbers leave two bits of a word to others.
+pub(super) const MOST_PAGES: u32 = 1 << 30;
+
 /// A use of a page by a thread.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Use {
@@ -39,7 +42,7 @@ impl Pages {
         let number = self.numbers.entry(page);
         if *number == NONE {
             let next = self.pages.len() as u32;
-            if next == !TOUCHED {
+            if next == MOST_PAGES {
                 return Err(PlanError::TooManyPages);
             }
             self.pages.push(page);

@@ -5,27 +5,58 @@ use std::collections::VecDeque;
 use farside_trace::tape::{Step, StepKind};
 
 use super::foresight::Foresight;
-use super::pages::Pages;
+use super::pages::{MOST_PAGES, Pages};
 
 /// Steps that are held back at most. A page that stays longer before it is written counts as one that is not.
 const HELD: usize = 1 << 20;
 
 /// The steps of a plan, held back until it is known which of the pages are written before they leave.
 ///
-/// It needs an eighth of a byte for each page of the trace and 4 bytes more if any is fetched, and 8 for each step that is
-/// held back.
+/// It needs 4 bytes and an eighth for each page of the trace, once one is fetched, and 4 for each step that is held back.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    /// What happens, to the page of which number.
-    held: VecDeque<(StepKind, u32)>,
+    held: VecDeque<Held>,
     /// Steps before the first of these.
     given: u64,
     /// By number of the page, a bit each: whether its fetch is held back, and may still be one to write.
     open: Vec<u64>,
     /// By number of the page: the lower half of the number of the step that fetched it.
     fetched: Vec<u32>,
-    /// Numbers of evictions of pages that are known by the record that uses them next.
-    by_next: Vec<u64>,
+    /// Numbers of evictions of pages that are known by the record that uses them next, and the numbers of these records.
+    by_next: Vec<(u64, u32)>,
+}
+
+/// What happens, to the page of which number.
+#[derive(Copy, Clone, Debug)]
+struct Held(u32);
+
+/// Bits of a page's number.
+const PAGE_BITS: u32 = MOST_PAGES.trailing_zeros();
+
+const KINDS: [StepKind; 4] =
+    [StepKind::Touch, StepKind::Fetch, StepKind::Evict, StepKind::FetchToWrite];
+
+impl Held {
+    #[inline]
+    const fn new(kind: StepKind, page: u32) -> Self {
+        let bits = match kind {
+            StepKind::Touch => 0,
+            StepKind::Fetch => 1,
+            StepKind::Evict => 2,
+            StepKind::FetchToWrite => 3,
+        };
+        Self(bits << PAGE_BITS | page)
+    }
+
+    #[inline]
+    const fn page(self) -> u32 {
+        self.0 % MOST_PAGES
+    }
+
+    #[inline]
+    const fn kind(self) -> StepKind {
+        KINDS[(self.0 >> PAGE_BITS) as usize]
+    }
 }
 
 impl Steps {
@@ -37,14 +68,14 @@ impl Steps {
             // A fetch that is held back is one of before the page left.
             _ => _ = self.close(page),
         }
-        self.held.push_back((kind, page));
+        self.held.push_back(Held::new(kind, page));
     }
 
     /// Adds the eviction of the page that record `next` uses.
     #[inline]
     pub fn push_evicted_before(&mut self, next: u32) {
-        self.by_next.push(self.next_number());
-        self.held.push_back((StepKind::Evict, next));
+        self.by_next.push((self.next_number(), next));
+        self.held.push_back(Held::new(StepKind::Evict, 0));
     }
 
     /// Notes that a page that is resident is written.
@@ -53,7 +84,7 @@ impl Steps {
         if self.close(page) {
             let back = (self.next_number() as u32).wrapping_sub(self.fetched[page as usize]);
             let at = self.held.len() - back as usize;
-            self.held[at].0 = StepKind::FetchToWrite;
+            self.held[at] = Held::new(StepKind::FetchToWrite, page);
         }
     }
 
@@ -61,12 +92,12 @@ impl Steps {
     /// processor waits for many places in memory no longer than for one.
     pub fn resolve(&mut self, foresight: &Foresight) {
         let mut by_next = std::mem::take(&mut self.by_next);
-        for number in &by_next {
-            let page = &mut self.held[(number - self.given) as usize].1;
-            *page = foresight.record(*page as usize).page();
+        for (number, next) in &by_next {
+            let page = foresight.record(*next as usize).page();
+            self.held[(number - self.given) as usize] = Held::new(StepKind::Evict, page);
         }
-        for number in by_next.drain(..) {
-            let page = self.held[(number - self.given) as usize].1;
+        for (number, _) in by_next.drain(..) {
+            let page = self.held[(number - self.given) as usize].page();
             // It may have come again meanwhile.
             if self.is_open(page) && self.age(page, number) > 0 {
                 self.close(page);
@@ -77,19 +108,27 @@ impl Steps {
 
     /// Appends the steps of which everything is known, `all` at the end, to `steps`.
     pub fn give(&mut self, all: bool, pages: &Pages, steps: &mut Vec<Step>) {
-        while let Some(&(kind, page)) = self.held.front() {
-            let waits =
-                kind == StepKind::Fetch && self.is_open(page) && self.age(page, self.given) == 0;
-            if waits {
-                if !all && self.held.len() <= HELD {
-                    return;
-                }
-                self.close(page);
+        loop {
+            let known = if all { self.held.len() } else { self.known() };
+            self.given += known as u64;
+            steps.reserve(known);
+            let step = |held: Held| Step { kind: held.kind(), page: pages.page(held.page()) };
+            self.held.iter().take(known).for_each(|held| steps.push(step(*held)));
+            self.held.drain(..known);
+            match self.held.front() {
+                Some(held) if self.held.len() > HELD => _ = self.close(held.page()),
+                _ => return,
             }
-            self.held.pop_front();
-            self.given += 1;
-            steps.push(Step { kind, page: pages.page(page) });
         }
+    }
+
+    /// How many steps come before the first fetch that may still be one to write.
+    fn known(&self) -> usize {
+        let waits = |(held, number): (&Held, u64)| {
+            let page = held.page();
+            held.kind() == StepKind::Fetch && self.is_open(page) && self.age(page, number) == 0
+        };
+        self.held.iter().zip(self.given..).position(waits).unwrap_or(self.held.len())
     }
 
     fn next_number(&self) -> u64 {
