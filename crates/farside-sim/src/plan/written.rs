@@ -33,19 +33,10 @@ struct Held(u32);
 /// Bits of a page's number.
 const PAGE_BITS: u32 = MOST_PAGES.trailing_zeros();
 
-const KINDS: [StepKind; 4] =
-    [StepKind::Touch, StepKind::Fetch, StepKind::Evict, StepKind::FetchToWrite];
-
 impl Held {
     #[inline]
     const fn new(kind: StepKind, page: u32) -> Self {
-        let bits = match kind {
-            StepKind::Touch => 0,
-            StepKind::Fetch => 1,
-            StepKind::Evict => 2,
-            StepKind::FetchToWrite => 3,
-        };
-        Self(bits << PAGE_BITS | page)
+        Self((kind.number() as u32) << PAGE_BITS | page)
     }
 
     #[inline]
@@ -55,7 +46,7 @@ impl Held {
 
     #[inline]
     const fn kind(self) -> StepKind {
-        KINDS[(self.0 >> PAGE_BITS) as usize]
+        StepKind::ALL[(self.0 >> PAGE_BITS) as usize]
     }
 }
 

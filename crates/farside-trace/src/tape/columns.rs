@@ -9,17 +9,12 @@ use super::{MAX_BLOCK_STEPS, MAX_PAGES, ORDERS, Step, StepKind};
 use crate::PageId;
 use crate::file::varint::{Cursor, put, unzigzag, zigzag};
 
-/// By the bits that stand for them.
-const BY_BITS: [StepKind; 4] =
-    [StepKind::Touch, StepKind::Fetch, StepKind::Evict, StepKind::FetchToWrite];
-
-/// The bits that stand for a kind, and the column of its pages.
-const fn place(kind: StepKind) -> (u8, usize) {
+/// The column of the pages of a kind.
+const fn column(kind: StepKind) -> usize {
     match kind {
-        StepKind::Touch => (0, 0),
-        StepKind::Fetch => (1, 1),
-        StepKind::Evict => (2, 2),
-        StepKind::FetchToWrite => (3, 1),
+        StepKind::Touch => 0,
+        StepKind::Fetch | StepKind::FetchToWrite => 1,
+        StepKind::Evict => 2,
     }
 }
 
@@ -45,15 +40,14 @@ impl StepBuilder {
     /// Appends a step.
     #[inline]
     pub fn push(&mut self, step: Step) {
-        let (bits, column) = place(step.kind);
         let at = self.steps % KINDS_IN_BYTE;
-        self.bits |= bits << (2 * at);
+        self.bits |= step.kind.number() << (2 * at);
         if at == KINDS_IN_BYTE - 1 {
             self.kinds.push(self.bits);
             self.bits = 0;
         }
         self.steps += 1;
-        self.pages[column].push(step.page.0);
+        self.pages[column(step.kind)].push(step.page.0);
     }
 
     /// Moves what was gathered into `columns`; the builder begins anew.
@@ -134,8 +128,8 @@ pub(super) fn decode(raw: &[u8], count: usize, steps: &mut Vec<Step>) -> Result<
     steps.reserve(count);
     for i in 0..count {
         let bits = usize::from(kinds[i / KINDS_IN_BYTE] >> (i % KINDS_IN_BYTE * 2) & 3);
-        let kind = BY_BITS[bits];
-        let page = pages[place(kind).1].next().ok_or("a page of a block makes no sense")?;
+        let kind = StepKind::ALL[bits];
+        let page = pages[column(kind)].next().ok_or("a page of a block makes no sense")?;
         steps.push(Step { kind, page: PageId(page) });
     }
     if pages.iter().all(PageCursor::is_at_end) {

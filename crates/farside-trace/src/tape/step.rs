@@ -16,6 +16,19 @@ pub enum StepKind {
 }
 
 impl StepKind {
+    /// All kinds, each at the place of its [number](Self::number).
+    pub const ALL: [Self; 4] = [Self::Touch, Self::Fetch, Self::Evict, Self::FetchToWrite];
+
+    /// The number that stands for it in two bits, as on a tape.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Touch => 0,
+            Self::Fetch => 1,
+            Self::Evict => 2,
+            Self::FetchToWrite => 3,
+        }
+    }
+
     /// Whether the page has to come.
     pub const fn fetches(self) -> bool {
         matches!(self, Self::Fetch | Self::FetchToWrite)

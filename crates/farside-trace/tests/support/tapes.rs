@@ -74,20 +74,16 @@ pub fn by_thread(steps: &[(u32, Step)]) -> BTreeMap<u32, Vec<Step>> {
     threads
 }
 
-/// All kinds of steps.
-const KINDS: [StepKind; 4] =
-    [StepKind::Touch, StepKind::Fetch, StepKind::FetchToWrite, StepKind::Evict];
-
 /// Any step, with likely and unlikely pages.
 pub fn any_step() -> impl Strategy<Value = Step> {
-    let kind = prop::sample::select(KINDS.to_vec());
+    let kind = prop::sample::select(StepKind::ALL.to_vec());
     let page = prop_oneof![0..100u64, 0..(1u64 << 62), Just((1u64 << 62) - 1)];
     (kind, page).prop_map(|(kind, page)| step(kind, page))
 }
 
 /// Steps in runs: walks with any stride, and any others.
 pub fn any_steps() -> impl Strategy<Value = Vec<Step>> {
-    let kind = prop::sample::select(KINDS.to_vec());
+    let kind = prop::sample::select(StepKind::ALL.to_vec());
     let walk =
         (kind, 1 << 40..1u64 << 41, -9..9i64, 1..50u64).prop_map(|(kind, first, stride, count)| {
             (0..count).map(|i| step(kind, first.wrapping_add_signed(stride * i as i64))).collect()
