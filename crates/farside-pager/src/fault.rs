@@ -11,7 +11,7 @@ use farside_wire::fault_log::Answer;
 use farside_wire::hint_board::Count;
 
 use crate::counters::Counters;
-use crate::frames::Run;
+use crate::frames::{Run, bytes_at};
 use crate::pager::{Outcome, Pager, Worker};
 use crate::table::BLOCK_TOUCHED;
 use crate::word::{State, Word};
@@ -77,9 +77,8 @@ impl Pager {
                     }
                 }
                 State::Watched => {
-                    if let Some(outcome) = self.use_watched(w, page) {
+                    if let Some(outcome) = self.use_watched(w, page, true) {
                         w.answer = Some(Answer::Unmapped);
-                        self.wake(page, 1);
                         return outcome;
                     }
                 }
@@ -116,9 +115,10 @@ impl Pager {
         Ok(())
     }
 
-    /// Maps a watched page again, and fetches what follows if it had been prefetched; `None` if it is not watched any more.
-    pub(crate) fn use_watched(&self, w: &mut Worker, page: u64) -> Option<Outcome> {
-        let word = self.rescue(page)?;
+    /// Maps a watched page again, wakes who waits for it if somebody does, and fetches what follows if it had been
+    /// prefetched; `None` if it is not watched any more.
+    pub(crate) fn use_watched(&self, w: &mut Worker, page: u64, wake: bool) -> Option<Outcome> {
+        let word = self.rescue(page, wake)?;
         Some(if word.prefetched() { self.used(w, page) } else { Ok(()) })
     }
 
@@ -133,7 +133,7 @@ impl Pager {
             return false;
         }
         if !word.writable() {
-            self.writes.written();
+            self.forecast_of(page).written();
         }
         // A page that counts as writable need not be so yet, since this call can fail: the writer
         // faults again then.
@@ -145,7 +145,7 @@ impl Pager {
 
     /// Maps a watched page again, because somebody uses it, and with it those around it that were
     /// unmapped together with it; returns the word it had. `None` if the page is not watched any more.
-    fn rescue(&self, page: u64) -> Option<Word> {
+    fn rescue(&self, page: u64, wake: bool) -> Option<Word> {
         // The policy stays locked throughout, so that it cannot choose the pages meanwhile.
         let policy = &mut self.lock_policy();
         let word = self.claim_watched(page, None)?;
@@ -165,16 +165,43 @@ impl Pager {
         let above = (1..=BESIDE).map_while(&mut claim_beside).count();
         let words = &words[BESIDE as usize - below..][..below + 1 + above];
         let (first, position) = (page - below as u64, words[0].position());
-        self.map_frames(first, self.area.address(position), words.len() as u64);
-        self.area.leave_empty(Run { start: position, count: words.len() as u32 });
         self.uses.used();
         Counters::add(&self.counters.soft_faults, 1);
+        let run = Run { start: position, count: words.len() as u32 };
+        let is_copied = run.count == 1 && self.copy_watched(page, word, wake);
+        if is_copied {
+            self.area.add_spare(run);
+        } else {
+            self.map_frames(first, self.area.address(position), u64::from(run.count));
+            self.area.leave_empty(run);
+        }
         for (page, word) in (first..).zip(words) {
             policy.access(word.slot());
-            let mapped = word.in_state(State::Resident).with_position(0);
-            self.publish_absent(page, mapped.with_writable().without_prefetched());
+            let mapped = word.in_state(State::Resident).with_position(0).without_prefetched();
+            let mapped = match (is_copied, word.is_as_stored()) {
+                (true, _) => mapped,
+                (false, true) => mapped.with_writable().with_exposed(),
+                (false, false) => mapped.with_writable(),
+            };
+            self.publish_absent(page, mapped);
+        }
+        if wake && !is_copied {
+            self.wake(page, 1);
         }
         Some(word)
+    }
+
+    /// Maps a copy of a watched page, write-protected, if it is foreseen that it is only read: then it can be dropped again
+    /// together with others, while a frame that was moved in has to be moved out and compared. False if that is not so, or
+    /// there is no other frame.
+    fn copy_watched(&self, page: u64, word: Word, wake: bool) -> bool {
+        if !word.is_as_stored() || !self.protects(page) || self.budget.take(1) == 0 {
+            return false;
+        }
+        // SAFETY: the frame is out of the program's reach, and stays where it is while the page is busy.
+        let bytes = unsafe { bytes_at(self.area.address(word.position()), PAGE) };
+        self.copy_pages(page, bytes, true, wake);
+        true
     }
 
     /// Takes ownership of a watched page; if a position is given, only of one whose frame lies there

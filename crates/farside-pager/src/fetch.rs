@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use farside_far::{FarError, Ticket};
 use farside_os::memory::PAGE;
 use farside_policy::batches::BATCH;
+use farside_policy::forecast::WriteForecast;
 use farside_policy::prefetch::{FaultKind, PrefetchPlan};
 use farside_policy::replacement::{Arrival, ReplacementPolicy};
 use farside_trace::PageId;
@@ -117,14 +118,12 @@ impl Pager {
             return self.restore_far(page, 1, error);
         }
         Counters::add(&self.counters.fetched_bytes, PAGE as u64);
+        self.note_array_pages(page, &*w.held);
         let followed = self.came(w, FaultKind::Demand).and_then(|walk| match walk {
             Some(walk) => self.follow_from(w, walk, page),
             None => Ok(()),
         });
-        let protect = self.writes.protect_next(1) > 0;
-        self.copy_pages(page, &*w.held, protect, true);
-        let word = Word::new(State::Resident).with_stored();
-        let word = if protect { word } else { word.with_writable() };
+        let word = self.copy_single(page, &*w.held, true);
         self.publish_resident(page, 1, word, 0, |_| Arrival::Demand);
         followed
     }
@@ -276,6 +275,7 @@ impl Pager {
     pub(crate) fn land(&self, bytes: &[u8], first: u64, purpose: Purpose, kept: &Kept) {
         let count = (bytes.len() / PAGE) as u64;
         self.count_fetched(count, purpose, first);
+        self.note_array_pages(first, bytes);
         for (part, stays) in kept.parts(count) {
             let unmapped = if stays {
                 part.clone().take_while(|i| self.keep_unmapped(bytes, first, *i)).count() as u64
@@ -293,12 +293,41 @@ impl Pager {
     /// Maps owned pages whose content has arrived in local memory.
     fn land_mapped(&self, bytes: &[u8], first: u64, purpose: Purpose) {
         let count = (bytes.len() / PAGE) as u64;
+        if count == 1 && !purpose.for_writing() {
+            let word = self.copy_single(first, bytes, purpose.is_slept_for(first, 1));
+            let arrival = |page| purpose.arrival(page);
+            return self.publish_resident(first, 1, word, purpose.priority(), arrival);
+        }
         let protected = self.protect_next(count, purpose);
         let (protect, open) = bytes.split_at(protected as usize * PAGE);
         let wake = purpose.is_slept_for(first, count);
         self.copy_pages(first, protect, true, wake);
         self.copy_pages(first + protected, open, false, wake);
         self.publish_fetched(first, protected, count, purpose);
+    }
+
+    /// Maps a copy of an owned page that comes by itself; returns the word that it has then.
+    ///
+    /// If it can be written, it is compared when it leaves: it may be one of many that are only read beside others that are
+    /// written.
+    fn copy_single(&self, page: u64, content: &[u8], wake: bool) -> Word {
+        let protect = self.protects(page);
+        if !protect {
+            self.tag_stored(page, content);
+        }
+        self.copy_pages(page, content, protect, wake);
+        let word = Word::new(State::Resident).with_stored();
+        if protect { word } else { word.with_writable().with_exposed() }
+    }
+
+    /// Whether a page that comes by itself is to be write-protected.
+    pub(crate) fn protects(&self, page: u64) -> bool {
+        self.forecast_of(page).protect_next(1) > 0
+    }
+
+    /// What foresees whether a page is written.
+    pub(crate) fn forecast_of(&self, page: u64) -> &WriteForecast {
+        if self.table.was_only_read(page) { &self.writes_where_read } else { &self.writes }
     }
 
     /// Puts one fetched page into the frame area instead of the region; false if there is no room.
@@ -353,6 +382,7 @@ impl Pager {
         // SAFETY: these frames are out of the program's reach, and ours.
         let bytes = unsafe { bytes_at(src, count as usize * PAGE) };
         // To protect them now would be in vain: see `Word::exposed`. They are compared when they leave.
+        self.note_array_pages(first, bytes);
         let exposed = !purpose.for_writing();
         if exposed {
             self.tag_stored(first, bytes);

@@ -5,6 +5,7 @@
 //! ([`farside_policy`]); `service` connects it to the kernel's fault messages.
 
 mod advice;
+mod array_pages;
 mod assign;
 pub mod cached;
 pub mod counters;

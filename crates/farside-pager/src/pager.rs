@@ -14,6 +14,7 @@ use farside_trace::PageId;
 use farside_wire::fault_log::Answer;
 
 use crate::advice::Advice;
+use crate::array_pages::ArrayPages;
 use crate::counters::Counters;
 use crate::evictor::Evictor;
 use crate::fault_log::FaultLog;
@@ -89,6 +90,7 @@ pub struct Pager {
     pub(crate) policy: Mutex<Assigned>,
     pub(crate) prefetcher: Mutex<Box<dyn Prefetcher>>,
     pub(crate) pointers: Pointers,
+    pub(crate) array_pages: ArrayPages,
     pub(crate) tagged: Arc<TaggedWords>,
     pub(crate) budget: Budget,
     pub(crate) area: FrameArea,
@@ -100,6 +102,8 @@ pub struct Pager {
     pub(crate) advice: Advice,
     pub(crate) evictor: Evictor,
     pub(crate) writes: WriteForecast,
+    /// The same for pages that come by themselves, and were only read the last times.
+    pub(crate) writes_where_read: WriteForecast,
     pub(crate) changes: ChangeForecast,
     pub(crate) uses: UseForecast,
     pub(crate) protection: Mutex<()>,
@@ -202,6 +206,7 @@ impl Pager {
             policy: Mutex::new(policy),
             prefetcher: Mutex::new(parts.prefetcher),
             pointers: parts.pointers.map(Mutex::new),
+            array_pages: ArrayPages::new(),
             tagged: parts.tagged,
             budget,
             area: FrameArea::new(parts.area, parts.area_positions),
@@ -213,6 +218,7 @@ impl Pager {
             advice: Advice::default(),
             evictor: Evictor::new(parts.evict_ahead),
             writes: WriteForecast::default(),
+            writes_where_read: WriteForecast::default(),
             changes: ChangeForecast::default(),
             uses: UseForecast::default(),
             protection: Mutex::new(()),

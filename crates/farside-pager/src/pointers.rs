@@ -74,6 +74,11 @@ impl Memory for View<'_> {
         }
     }
 
+    fn array_page(&self, age: usize) -> Option<u64> {
+        let page = self.pager.array_pages.get(age)?;
+        Some((self.pager.address(page) / PAGE) as u64)
+    }
+
     fn read(&mut self, address: u64, into: &mut [u64]) -> bool {
         let address = address as usize;
         if !self.pager.contains(address) {
@@ -96,6 +101,13 @@ impl Memory for View<'_> {
 }
 
 impl Pager {
+    /// Takes note of those of the pages that come, from `first` on, that are full of pointers.
+    pub(crate) fn note_array_pages(&self, first: u64, bytes: &[u8]) {
+        if self.pointers.is_some() && !self.follows_tape() {
+            self.array_pages.note(first, bytes, &(self.base..self.base + self.len()));
+        }
+    }
+
     /// Counts what the prefetcher did.
     fn note_pointers(&self, pointers: &mut Pointer) {
         let did = pointers.take_counts();

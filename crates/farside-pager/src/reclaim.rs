@@ -468,7 +468,7 @@ impl Pager {
 
 /// Whether the far store certainly has the content of a mapped page.
 fn is_clean(word: Word) -> bool {
-    word.state() == State::Resident && word.stored() && !word.writable() && !word.exposed()
+    word.state() == State::Resident && word.is_as_stored()
 }
 
 /// Clean victims are dropped, many scattered ones in one call; runs from this length on are moved out

@@ -11,6 +11,9 @@ use crate::word::{State, Word};
 pub const TAG: u64 = u64::MAX >> 3;
 
 /// Besides the tag: whether the page has been fetched and evicted again, and whether it was written meanwhile.
+///
+/// `SEEN` and `WRITTEN`: it was written. `WRITTEN`: it was not, but the time before. `SEEN`: it was not these two times, or
+/// has come but once.
 const SEEN: u64 = 1 << 63;
 const WRITTEN: u64 = 1 << 62;
 
@@ -294,7 +297,15 @@ impl PageTable {
     /// is known.
     pub fn was_written(&self, page: u64) -> Option<bool> {
         let word = self.tags[page as usize].load(Ordering::Relaxed);
-        (word & SEEN != 0).then_some(word & WRITTEN != 0)
+        match word & (SEEN | WRITTEN) {
+            0 => None,
+            seen => Some(seen == SEEN | WRITTEN),
+        }
+    }
+
+    /// Whether the page was only read the last times that it was here.
+    pub fn was_only_read(&self, page: u64) -> bool {
+        self.tags[page as usize].load(Ordering::Relaxed) & (SEEN | WRITTEN) == SEEN
     }
 
     /// Whether the tape says that the page, which is here or on its way, is written.
@@ -318,9 +329,13 @@ impl PageTable {
             // The next time it may come without the tape.
             return self.set_to_write(page, false);
         }
-        let written = if written { WRITTEN } else { 0 };
-        let word = self.tags[page as usize].load(Ordering::Relaxed) & !WRITTEN;
-        self.tags[page as usize].store(word | SEEN | written, Ordering::Relaxed);
+        let word = self.tags[page as usize].load(Ordering::Relaxed);
+        let seen = match (written, word & (SEEN | WRITTEN)) {
+            (true, _) => SEEN | WRITTEN,
+            (false, before) if before == SEEN | WRITTEN => WRITTEN,
+            (false, _) => SEEN,
+        };
+        self.tags[page as usize].store(word & !(SEEN | WRITTEN) | seen, Ordering::Relaxed);
     }
 }
 
@@ -352,6 +367,19 @@ mod tests {
         assert_eq!(table.was_written(0), Some(false));
         table.note_written(0, true);
         assert_eq!((table.was_written(0), table.tag(0)), (Some(true), TAG));
+    }
+
+    #[test]
+    fn a_page_counts_as_only_read_when_it_was_not_written_twice() {
+        let table = PageTable::new(1).expect("room for a table");
+        let after = |written| {
+            table.note_written(0, written);
+            (table.was_written(0), table.was_only_read(0))
+        };
+        assert_eq!(after(false), (Some(false), true));
+        assert_eq!(after(true), (Some(true), false));
+        assert_eq!([after(false), after(false)], [(Some(false), false), (Some(false), true)]);
+        assert_eq!([after(true), after(false), after(true)].map(|seen| seen.1), [false; 3]);
     }
 
     #[test]

@@ -125,6 +125,12 @@ impl Word {
         }
     }
 
+    /// Whether the content of a page that is here is what the far store holds.
+    #[inline]
+    pub fn is_as_stored(self) -> bool {
+        self.stored() && !self.writable() && !self.exposed()
+    }
+
     /// The word in another state, flags kept.
     #[inline]
     #[must_use]

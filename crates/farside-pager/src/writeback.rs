@@ -157,7 +157,7 @@ impl Pager {
     }
 
     fn fate(&self, page: u64, content: &[u8], word: Word) -> Fate {
-        if word.stored() && !word.writable() && !word.exposed() {
+        if word.is_as_stored() {
             return Fate::Clean;
         }
         if is_zero(content) {
@@ -186,10 +186,16 @@ impl Pager {
     /// Whether to compare a page that could be written with what is stored of it.
     fn is_compared(&self, page: u64, word: Word) -> bool {
         if word.exposed() {
-            self.changes.compares(page)
+            self.compares(page)
         } else {
             !(word.writable() && self.writes.comparing_is_vain())
         }
+    }
+
+    /// Whether a page that was fetched to be read, and could be written, is compared: what it does is not known, or not
+    /// known to be in vain.
+    fn compares(&self, page: u64) -> bool {
+        self.table.was_written(page) != Some(true) || self.changes.compares(page)
     }
 
     /// By what a page's content is recognised.
@@ -200,7 +206,7 @@ impl Pager {
     /// Sees to it that those of the pages from `first` on, whose stored content is `bytes`, have tags that will be compared.
     pub(crate) fn tag_stored(&self, first: u64, bytes: &[u8]) {
         for (page, content) in (first..).zip(bytes.chunks_exact(PAGE)) {
-            if self.table.tag(page) == NO_TAG && self.changes.compares(page) {
+            if self.table.tag(page) == NO_TAG && self.compares(page) {
                 self.table.set_tag(page, self.tag_of(content));
             }
         }

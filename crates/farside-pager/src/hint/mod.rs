@@ -193,7 +193,9 @@ impl Pager {
             State::Busy if word.in_flight() => self.late(w, page).map(|()| 1),
             // Whoever is at it does not wait for us.
             State::Busy => Ok(1),
-            State::Watched => self.use_watched(w, page).map_or(Ok(0), |used| used.map(|()| 1)),
+            State::Watched => {
+                self.use_watched(w, page, false).map_or(Ok(0), |used| used.map(|()| 1))
+            }
             State::Far | State::Leaving => {
                 self.fault(w, self.address(page), hint.write).map(|()| 1)
             }

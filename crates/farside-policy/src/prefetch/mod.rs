@@ -27,8 +27,8 @@ pub use linux::LinuxWindow;
 pub use none::NoPrefetch;
 pub use plan::{MAX_RUNS, PrefetchPlan};
 pub use pointer::{
-    Conservative, Deed, Done, Fetch, Fetches, Identify, MOST_FETCHES, Memory, Place, Pointer,
-    PointerCounts, PointerOptions, Tagged, Tags, Walk,
+    ARRAY_PAGES, Conservative, Deed, Done, Fetch, Fetches, Identify, MOST_FETCHES, Memory, Place,
+    Pointer, PointerCounts, PointerOptions, Tagged, Tags, Walk,
 };
 pub use proximity::{Proximity, ProximityInRun, ProximityOptions};
 pub use registry::{NAMES, OMNISCIENT, POINTER, PROXIMITY, by_name, by_name_with_tape, of_runs};

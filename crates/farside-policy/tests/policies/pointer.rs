@@ -19,6 +19,8 @@ struct Sim {
     /// Prefetched and not used since.
     unused: Vec<u64>,
     capacity: usize,
+    /// Pages full of pointers that came lately, the newest first.
+    array_pages: VecDeque<u64>,
 }
 
 impl Memory for Sim {
@@ -31,11 +33,17 @@ impl Memory for Sim {
     }
 
     fn read(&mut self, address: u64, into: &mut [u64]) -> bool {
-        assert!(self.here.contains(&(address / PAGE)), "only pages that are here are read");
+        if !self.here.contains(&(address / PAGE)) {
+            return false;
+        }
         assert!(address % PAGE + into.len() as u64 * 8 <= PAGE, "only one page is read");
         let at = (address % PAGE / 8) as usize;
         into.copy_from_slice(&self.words[&(address / PAGE)][at..at + into.len()]);
         true
+    }
+
+    fn array_page(&self, age: usize) -> Option<u64> {
+        self.array_pages.get(age).copied()
     }
 }
 
@@ -52,7 +60,14 @@ impl Program {
     fn new(pages: u64, capacity: usize, options: PointerOptions) -> Self {
         let identify = Box::new(Conservative { first: BASE, len: pages * PAGE });
         let (words, here) = (BTreeMap::new(), VecDeque::new());
-        let sim = Sim { words, here, watched: Vec::new(), unused: Vec::new(), capacity };
+        let sim = Sim {
+            words,
+            here,
+            watched: Vec::new(),
+            unused: Vec::new(),
+            capacity,
+            array_pages: VecDeque::new(),
+        };
         let pointer = Pointer::new(options, identify);
         Self { sim, pointer, demand: 0, used: 0, fetched: 0 }
     }
@@ -189,6 +204,76 @@ fn the_elements_of_an_array_of_pointers_are_fetched() {
     assert_eq!((program.demand, program.fetched, program.coverage()), (74, 3934, 98));
 }
 
+/// Elements of 32 bytes, each of which points to a text: what is sorted.
+struct Lines {
+    /// Where they end: they are gone through backwards.
+    end: u64,
+}
+
+impl Lines {
+    /// Makes lines that point to texts on these pages, at any byte.
+    fn new(program: &mut Program, end: u64, pages: &[u64]) -> Self {
+        let lines = Self { end };
+        for (at, page) in pages.iter().enumerate() {
+            program.set(lines.place(at as u64), BASE + page * PAGE + 17 + page % 3000);
+            program.set(lines.place(at as u64) + 8, 40);
+            program.set(BASE + page * PAGE, *page);
+        }
+        lines
+    }
+
+    fn place(&self, at: u64) -> u64 {
+        self.end - 32 * (at + 1)
+    }
+
+    /// Uses the text of a line; the pages that the lines lie in have come ahead of the program.
+    fn touch(&self, program: &mut Program, at: u64) {
+        let page = self.place(at) / PAGE;
+        if !program.sim.here.contains(&page) {
+            program.bring(page);
+            program.sim.array_pages.push_front(page);
+        }
+        let text = program.touch(self.place(at));
+        program.touch(text + at % 8);
+    }
+}
+
+#[test]
+fn what_arrays_point_to_that_are_here_is_fetched() {
+    let mut program = Program::new(4000, 1000, PointerOptions::default());
+    let pages: Vec<_> = shuffled(3000, 6).into_iter().map(|page| 100 + page).collect();
+    let (first, second) = pages.split_at(1500);
+    let first = Lines::new(&mut program, BASE + 40 * PAGE, first);
+    let second = Lines::new(&mut program, BASE + 80 * PAGE, second);
+    // As if they were merged.
+    let (mut one, mut two) = (0, 0);
+    for step in shuffled(3000, 7) {
+        if step % 2 == 0 && one < 1500 || two == 1500 {
+            first.touch(&mut program, one);
+            one += 1;
+        } else {
+            second.touch(&mut program, two);
+            two += 1;
+        }
+    }
+    assert_eq!((program.demand, program.fetched, program.coverage()), (37, 2963, 98));
+}
+
+#[test]
+fn an_array_is_left_when_its_pointers_are_not_followed_any_more() {
+    let mut program = Program::new(9000, 500, PointerOptions::default());
+    let pages: Vec<_> = shuffled(4000, 8).into_iter().map(|page| 100 + page).collect();
+    let lines = Lines::new(&mut program, BASE + 64 * PAGE, &pages);
+    (0..100).for_each(|at| lines.touch(&mut program, at));
+    let fetched = program.fetched;
+    // Of what the lines point to no more is used than of anything else.
+    for page in shuffled(4000, 9) {
+        program.set(BASE + (5000 + page) * PAGE, page);
+        program.touch(BASE + (5000 + page) * PAGE + 8);
+    }
+    assert_eq!((fetched, program.fetched - fetched), (112, 0));
+}
+
 #[test]
 fn random_numbers_are_not_followed() {
     let mut program = Program::new(2000, 500, PointerOptions::default());
@@ -198,6 +283,7 @@ fn random_numbers_are_not_followed() {
             program.set(BASE + page as u64 * PAGE + word * 8, BASE + scattered % (2000 * PAGE));
         }
     }
+    program.sim.array_pages = (BASE / PAGE..BASE / PAGE + 128).collect();
     for page in shuffled(2000, 5).into_iter().cycle().take(8000) {
         program.touch(BASE + page * PAGE + 64);
     }
@@ -223,6 +309,7 @@ proptest! {
         for page in 0..64 {
             program.set(BASE + page * PAGE, 0);
         }
+        program.sim.array_pages = (BASE / PAGE..BASE / PAGE + 64).collect();
         for (page, word, value) in words {
             program.set(BASE + page * PAGE + word * 8, BASE + value);
         }

@@ -189,4 +189,8 @@ impl Memory for Sim {
         into.copy_from_slice(&self.words[first..first + into.len()]);
         true
     }
+
+    fn array_page(&self, _age: usize) -> Option<u64> {
+        None
+    }
 }

@@ -17,6 +17,8 @@ pub struct Walk {
     pub(super) chain: u32,
     /// Whether what lies behind has been foreseen already.
     pub(super) is_foreseen: bool,
+    /// The number of the array whose pointer leads there; 0 if that is not known.
+    pub(super) array: u32,
 }
 
 impl Walk {

@@ -7,7 +7,7 @@ const GUESSES: usize = 1024;
 const WAYS: usize = 4;
 
 /// A page that is foreseen, and why.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Guess {
     pub page: u64,
     /// Where the program is to come in.
@@ -27,6 +27,8 @@ pub(super) struct Guess {
     pub step: u32,
     /// How many faults there had been.
     pub made_at: u32,
+    /// The number of the array that the pointer is of; 0 if it is of none.
+    pub array: u32,
 }
 
 /// The latest guesses, in sets of [`WAYS`].

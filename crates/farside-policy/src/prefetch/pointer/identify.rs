@@ -4,6 +4,10 @@
 pub trait Identify: Send {
     /// Where the word `word`, which lies at `location`, points to, if it is a pointer into far memory.
     fn target(&self, location: u64, word: u64) -> Option<u64>;
+
+    /// The same of a word that lies where pointers are known to lie, as the next one of an array: what it points to need
+    /// not be aligned.
+    fn names(&self, location: u64, word: u64) -> Option<u64>;
 }
 
 /// Takes every word for a pointer that is the address of an aligned place in far memory.
@@ -26,6 +30,10 @@ impl Identify for Conservative {
     fn target(&self, _location: u64, word: u64) -> Option<u64> {
         let inside = word.wrapping_sub(self.first) < self.len;
         (inside && word.is_multiple_of(OBJECT_ALIGNMENT)).then_some(word)
+    }
+
+    fn names(&self, _location: u64, word: u64) -> Option<u64> {
+        (word.wrapping_sub(self.first) < self.len).then_some(word)
     }
 }
 
@@ -63,6 +71,11 @@ impl<T: Tags> Identify for Tagged<T> {
             None => self.otherwise.target(location, word),
         }
     }
+
+    fn names(&self, location: u64, word: u64) -> Option<u64> {
+        let is_other = self.tags.is_pointer(location) == Some(false);
+        if is_other { None } else { self.otherwise.names(location, word) }
+    }
 }
 
 #[cfg(test)]
@@ -88,5 +101,7 @@ mod tests {
             (target(108, 1001), target(108, 2000), target(108, 0)),
             (Some(1001), None, None)
         );
+        let names = |location, word| tagged.names(location, word);
+        assert_eq!((names(0, 1001), names(100, 1001), names(108, 2000)), (Some(1001), None, None));
     }
 }

@@ -20,4 +20,8 @@ pub trait Memory {
 
     /// Copies the words from an aligned address on, all of one page; false if they cannot be read.
     fn read(&mut self, address: u64, into: &mut [u64]) -> bool;
+
+    /// Of the pages full of pointers that came lately, the one before which so many others came; at most
+    /// [`ARRAY_PAGES`](super::ARRAY_PAGES) are remembered. It may be gone.
+    fn array_page(&self, age: usize) -> Option<u64>;
 }

@@ -8,8 +8,13 @@
 //! arrived because the program waits for them, on those that were fetched ahead, and through those that are here
 //! already, page by page, until it becomes too unlikely or too far ahead.
 //!
+//! Where the program goes through an array of pointers that is here already, it comes in nowhere near the pointers that it
+//! follows. Such [`arrays`] are looked for.
+//!
 //! The paper takes the first pointers of a page that faulted (section 3), whatever they are for, and goes no further.
 
+mod array;
+mod arrays;
 mod chain;
 mod counts;
 mod fetch;
@@ -21,12 +26,15 @@ mod next;
 mod options;
 mod window;
 
+pub use arrays::ARRAY_PAGES;
 pub use counts::{Deed, Done, PointerCounts};
 pub use fetch::{Fetch, Fetches, Walk};
 pub use identify::{Conservative, Identify, Tagged, Tags};
 pub use memory::{Memory, Place};
 pub use options::{MOST_FETCHES, PointerOptions};
 
+use array::Element;
+use arrays::Arrays;
 use chain::Chains;
 use counts::Counting;
 use guess::{Guess, Guesses};
@@ -71,6 +79,7 @@ pub struct Pointer {
     newest: usize,
     links: Vec<Links>,
     guesses: Guesses,
+    arrays: Arrays,
     chains: Chains,
     counting: Counting,
     /// Faults so far, as the time by which guesses grow old.
@@ -91,6 +100,7 @@ impl Pointer {
             newest: 0,
             links: vec![Links::default(); REGIONS],
             guesses: Guesses::default(),
+            arrays: Arrays::default(),
             chains: Chains::default(),
             counting: Counting::default(),
             faults: 0,
@@ -123,11 +133,17 @@ impl Pointer {
             confidence: u16::MAX,
             chain: 0,
             is_foreseen: false,
+            array: 0,
         };
         let Some(guess) = self.reached(address, kind) else {
             let (from, context) = self.learn(address);
             return (Walk { context, from, chain: self.chains.begin(), ..entered }, None);
         };
+        if guess.array != 0 {
+            self.arrays.passed(guess.array, guess.location);
+            let (chain, array) = (self.chains.begin(), guess.array);
+            return (Walk { chain, array, ..entered }, None);
+        }
         self.move_cursor((guess.location, guess.reached_as));
         let parked = guess.sent.then(|| self.chains.pass(guess.chain, guess.step)).flatten();
         let chain = match kind {
@@ -168,6 +184,9 @@ impl Pointer {
     /// send for.
     pub fn enter(&mut self, memory: &mut dyn Memory, walk: Walk, fetches: &mut Fetches) {
         self.counting.note(Deed::Scanned, walk.chain, walk.entry / PAGE);
+        if walk.from == 0 {
+            self.go_on_in_arrays(memory, &walk, fetches);
+        }
         let Some(window) = Window::look(memory, &self.options, walk.entry, walk.context) else {
             return;
         };
@@ -206,6 +225,9 @@ impl Pointer {
     }
 
     fn answer(&mut self, guess: &Guess, right: bool) {
+        if guess.array != 0 {
+            return self.arrays.answer(guess.array, right);
+        }
         self.links(guess.location).answer(guess.context, guess.link, right);
     }
 
@@ -303,6 +325,30 @@ impl Pointer {
         self.follow(memory, &window, nexts, &mut Todo::default(), fetches);
     }
 
+    /// Fetches what comes next in the array whose pointer led to a place, if there is one that is known or found.
+    fn go_on_in_arrays(&mut self, memory: &mut dyn Memory, walk: &Walk, fetches: &mut Fetches) {
+        let known = (walk.array != 0).then_some(walk.array);
+        let Some(array) = known.or_else(|| self.arrays.explain(memory, walk.entry)) else { return };
+        let elements = self.arrays.next(memory, &*self.identify, array);
+        let middle = elements.middle().map(|element| element.target);
+        for Element { location, target } in elements.iter() {
+            let page = target / PAGE;
+            self.counting.note(Deed::Candidate, walk.chain, page);
+            self.remember(Guess {
+                page,
+                entry: target,
+                location,
+                array,
+                sent: true,
+                chain: walk.chain,
+                made_at: self.faults,
+                ..Guess::default()
+            });
+            let walk = Walk { entry: target, context: 0, array: 0, ..*walk };
+            fetches.push(Fetch { walk, watch: middle == Some(target) });
+        }
+    }
+
     /// Deals with the places that pointers in a window lead to, and with their siblings.
     fn follow(
         &mut self,
@@ -384,6 +430,7 @@ impl Pointer {
             chain: next.walk.chain,
             step: 0,
             made_at: self.faults,
+            array: 0,
         };
         if !likely {
             self.remember(guess);

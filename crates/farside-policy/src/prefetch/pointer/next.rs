@@ -23,8 +23,15 @@ pub(super) struct Nexts {
 
 impl Default for Nexts {
     fn default() -> Self {
-        let walk =
-            Walk { entry: 0, context: 0, from: 0, confidence: 0, chain: 0, is_foreseen: false };
+        let walk = Walk {
+            entry: 0,
+            context: 0,
+            from: 0,
+            confidence: 0,
+            chain: 0,
+            is_foreseen: false,
+            array: 0,
+        };
         Self { items: [Next { walk, location: 0, link: 0, from_context: 0 }; Self::MOST], len: 0 }
     }
 }
@@ -53,7 +60,7 @@ impl Nexts {
         let entry = target.wrapping_add_signed(link.behind);
         let from = location;
         let context = link.context();
-        let walk = Walk { entry, context, from, confidence, ..*walk };
+        let walk = Walk { entry, context, from, confidence, array: 0, ..*walk };
         self.items[self.len] = Next { walk, location, link: number, from_context };
         self.len += 1;
     }
