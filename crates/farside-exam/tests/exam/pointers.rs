@@ -16,14 +16,24 @@ fn run(threads: &str, prefetch: &str, options: &[&str]) -> (u64, u64, u64) {
 
 /// The same of a list of some kind.
 fn run_list(list: &[&str], prefetch: &str, options: &[&str]) -> (u64, u64, u64) {
+    run_program("pointers.c", list, prefetch, options)
+}
+
+/// The same of a program.
+fn run_program(
+    source: &str,
+    arguments: &[&str],
+    prefetch: &str,
+    options: &[&str],
+) -> (u64, u64, u64) {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let program = compile(directory.path(), "pointers.c", &["-O2", "-pthread"]);
+    let program = compile(directory.path(), source, &["-O2", "-pthread"]);
     let stats = directory.path().join("stats.json");
     let mut command = Command::new(farside());
     command.args(["run", "--quiet", "--local", "8M", "--prefetch", prefetch, "--stats"]);
     command.arg(&stats).args(options).arg("--").arg(&program);
-    let far = command.arg(NODES.to_string()).args(list).output().expect("farside starts");
-    let plain = Command::new(&program).arg(NODES.to_string()).args(list).output();
+    let far = command.arg(NODES.to_string()).args(arguments).output().expect("farside starts");
+    let plain = Command::new(&program).arg(NODES.to_string()).args(arguments).output();
     let plain = plain.expect("the program starts");
     assert!(plain.status.success() && far.status.success(), "{far:?}");
     assert_eq!(plain.stdout, far.stdout);
@@ -48,6 +58,23 @@ fn a_list_is_followed_ahead_of_the_program() {
             let (demand, sent, _) = run("1", prefetch, &["--far", far]);
             assert!(sent > NODES, "{far}, {prefetch}: {sent} pages sent for because of pointers");
             assert!(demand < NODES / 4, "{far}, {prefetch}: {demand} demand faults");
+        }
+    }
+}
+
+#[test]
+fn what_an_array_that_is_here_points_to_is_fetched() {
+    if !has_program("what_an_array_that_is_here_points_to_is_fetched", "gcc", "gcc") {
+        return;
+    }
+    for far in ["embedded:", "embedded:latency=5us,bandwidth=25gbit"] {
+        for prefetch in ["pointer", "adaptive"] {
+            let (demand, sent, _) = run_program("texts.c", &["6"], prefetch, &["--far", far]);
+            assert!(
+                sent > 4 * NODES,
+                "{far}, {prefetch}: {sent} pages sent for because of pointers"
+            );
+            assert!(demand < NODES, "{far}, {prefetch}: {demand} demand faults");
         }
     }
 }

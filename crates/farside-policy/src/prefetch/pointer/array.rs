@@ -12,14 +12,17 @@ const BEHIND: u64 = 256;
 const NEAR: i64 = 256;
 
 /// How far ahead of the program an array is looked at, in bytes and elements.
-const AHEAD_BYTES: u64 = PAGE;
-const AHEAD: u64 = 128;
+const AHEAD_BYTES: u64 = 2048;
+const AHEAD: u64 = 64;
+
+/// Pages that are sent for together at first. They become twice as many with each that is seen to be used.
+const FIRST_BATCH: u8 = 2;
 
 /// Words that are looked at together.
 const PIECE: usize = 64;
 
 /// How right an array is at first, at most, and what it loses by a page that was not used.
-const FIRST_SCORE: u8 = 8;
+const FIRST_SCORE: u8 = 6;
 const MOST_SCORE: u8 = 16;
 const WRONG: u8 = 2;
 
@@ -75,13 +78,16 @@ pub(super) struct Array {
     /// The pointer to the page by which it is seen that the program comes nearer; the cursor if there is none.
     watched: u64,
     score: u8,
+    /// Most pages that are sent for together.
+    batch: u8,
 }
 
 impl Array {
     /// An array of which one pointer was followed.
     pub fn new(number: u32, cursor: u64, used: u32) -> Self {
         let (reach, watched) = (cursor, cursor);
-        Self { number, cursor, used, stride: 0, hits: 0, reach, watched, score: FIRST_SCORE }
+        let (score, batch) = (FIRST_SCORE, FIRST_BATCH);
+        Self { number, cursor, used, stride: 0, hits: 0, reach, watched, score, batch }
     }
 
     pub fn is_believed(&self) -> bool {
@@ -158,8 +164,11 @@ impl Array {
 
     /// A page that was sent for was used, or not. Says whether it is worth going on.
     pub fn answer(&mut self, right: bool) -> bool {
-        self.score =
-            if right { (self.score + 1).min(MOST_SCORE) } else { self.score.saturating_sub(WRONG) };
+        (self.score, self.batch) = if right {
+            ((self.score + 1).min(MOST_SCORE), (2 * self.batch).min(MOST_FETCHES as u8))
+        } else {
+            (self.score.saturating_sub(WRONG), (self.batch / 2).max(1))
+        };
         self.score > 0
     }
 
@@ -173,7 +182,7 @@ impl Array {
         let end = self.cursor.wrapping_add_signed(self.ahead());
         let mut at = if self.is_ahead(self.reach) { self.reach } else { self.cursor };
         let (mut start, mut len, mut words) = (0, 0, [0; PIECE]);
-        while at != end && elements.len < MOST_FETCHES {
+        while at != end && elements.len < self.batch as usize {
             let location = at.wrapping_add_signed(self.stride);
             if location.wrapping_sub(start) / WORD >= len as u64 {
                 (start, len) = self.piece(location);

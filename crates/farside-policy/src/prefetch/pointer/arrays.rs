@@ -2,8 +2,8 @@
 //! to page in no order, and each of these pages but for the first is named by a pointer beside the one before.
 //!
 //! Nothing is seen of the array itself, which is here. So it is looked for: when the program comes to a page that nobody
-//! foresaw, some of the pages full of pointers that came lately are searched for one that leads there, less and less often
-//! as long as none is found.
+//! foresaw, some of the pages full of pointers that came lately are searched for one that leads there. That takes as long
+//! as half a fault, so that it is done seldom where few pages are used that were sent for because of it.
 
 use super::array::{Array, Elements, leads_to};
 use super::{Identify, Memory, PAGE, WORD};
@@ -11,10 +11,13 @@ use super::{Identify, Memory, PAGE, WORD};
 /// Arrays that are followed at once.
 const ARRAYS: usize = 16;
 
-/// Faults that nobody foresaw after which an array is forgotten that none of them was explained by: as long as it is not
+/// Faults that were looked into, after which an array is forgotten that explained none of them: as long as it is not
 /// believed, and from then on.
-const FORGOTTEN: u32 = 1024;
-const FORGOTTEN_LATE: u32 = 16_384;
+const FORGOTTEN: u32 = 128;
+const FORGOTTEN_LATE: u32 = 2048;
+
+/// Arrays at once that are not believed.
+const TRIED: usize = 4;
 
 /// Pages that are searched at a time.
 const SEARCHED: usize = 16;
@@ -22,30 +25,46 @@ const SEARCHED: usize = 16;
 /// Pages full of pointers that are remembered.
 pub const ARRAY_PAGES: usize = 128;
 
-/// Searches in vain after which only one fault in [`SELDOM`] leads to one, and in [`RARELY`].
-const TIRED: u32 = 64;
-const SELDOM: u32 = 16;
-const WEARY: u32 = 1024;
-const RARELY: u32 = 64;
+/// Faults that are looked into before anything has come of it, for each page that is seen to be used, which stands for ten
+/// or so, and at most without any.
+const AT_FIRST: u32 = 512;
+const FOR_EACH: u32 = 8;
+const AT_MOST: u32 = 1024;
+
+/// Of the others, so many in a row are, of so many: with a few in a row it is seen how an array is gone through.
+const LOOK: u32 = 64;
+const REST: u32 = 2048;
 
 /// The arrays that are known.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Arrays {
     arrays: [Option<Array>; ARRAYS],
     /// The latest number.
     last: u32,
-    /// Faults that nobody foresaw.
+    /// Faults that nobody foresaw, and those of them that were looked into.
+    faults: u32,
     now: u32,
+    /// How many more are looked into, each of them.
+    left: u32,
     /// The age of the page that was searched last.
     age: usize,
-    /// Searches that found nothing, since one did.
-    in_vain: u32,
+}
+
+impl Default for Arrays {
+    fn default() -> Self {
+        Self { arrays: [None; ARRAYS], last: 0, faults: 0, now: 0, left: AT_FIRST, age: 0 }
+    }
 }
 
 impl Arrays {
     /// The program came to an address that nobody foresaw; returns the number of the array whose pointer leads there, if
     /// one is found.
     pub fn explain(&mut self, memory: &mut dyn Memory, address: u64) -> Option<u32> {
+        self.faults = self.faults.wrapping_add(1);
+        if self.left == 0 && self.faults % REST >= LOOK {
+            return None;
+        }
+        self.left = self.left.saturating_sub(1);
         self.now = self.now.wrapping_add(1);
         let now = self.now;
         for slot in &mut self.arrays {
@@ -60,24 +79,8 @@ impl Arrays {
                 return Some(array.number);
             }
         }
-        let every = match self.in_vain {
-            ..TIRED => 1,
-            TIRED..WEARY => SELDOM,
-            _ => RARELY,
-        };
-        if !now.is_multiple_of(every) {
-            return None;
-        }
-        match self.search(memory, address) {
-            Some(location) => {
-                self.in_vain = 0;
-                Some(self.found(location))
-            }
-            None => {
-                self.in_vain = self.in_vain.saturating_add(1);
-                None
-            }
-        }
+        let location = self.search(memory, address)?;
+        Some(self.found(location))
     }
 
     /// Looks for a pointer to an address in some of the pages full of pointers.
@@ -96,7 +99,7 @@ impl Arrays {
     }
 
     /// A pointer that was followed lies here: it is of an array that is known, or of a new one, for which the one is
-    /// forgotten that was of use the longest time ago.
+    /// forgotten that was of use the longest time ago, of those that are not believed if these are many.
     fn found(&mut self, location: u64) -> u32 {
         let now = self.now;
         let is_near = |array: &&mut Array| array.cursor.abs_diff(location) < PAGE;
@@ -105,10 +108,13 @@ impl Arrays {
             return array.number;
         }
         self.last = self.last.wrapping_add(1).max(1);
+        let is_tried = |slot: &Option<Array>| slot.is_some_and(|array| !array.is_believed());
+        let are_many = self.arrays.iter().filter(|slot| is_tried(slot)).count() >= TRIED;
+        let may_go = |slot: &&mut Option<Array>| !are_many || is_tried(slot);
         let age = |slot: &&mut Option<Array>| {
             slot.as_ref().map_or(u32::MAX, |array| now.wrapping_sub(array.used))
         };
-        if let Some(oldest) = self.arrays.iter_mut().max_by_key(age) {
+        if let Some(oldest) = self.arrays.iter_mut().filter(may_go).max_by_key(age) {
             *oldest = Some(Array::new(self.last, location, now));
         }
         self.last
@@ -128,6 +134,9 @@ impl Arrays {
 
     /// A page that was sent for because of an array was used, or not.
     pub fn answer(&mut self, number: u32, right: bool) {
+        if right {
+            self.left = (self.left + FOR_EACH).min(AT_MOST);
+        }
         let is_wrong = |array: &mut Array| array.number == number && !array.answer(right);
         self.arrays.iter_mut().for_each(|slot| {
             slot.take_if(is_wrong);
