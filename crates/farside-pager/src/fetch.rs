@@ -381,8 +381,8 @@ impl Pager {
         let (count, src) = (u64::from(run.count), self.area.address(run.start));
         // SAFETY: these frames are out of the program's reach, and ours.
         let bytes = unsafe { bytes_at(src, count as usize * PAGE) };
-        // To protect them now would be in vain: see `Word::exposed`. They are compared when they leave.
         self.note_array_pages(first, bytes);
+        // To protect them now would be in vain: see `Word::exposed`. They are compared when they leave.
         let exposed = !purpose.for_writing();
         if exposed {
             self.tag_stored(first, bytes);

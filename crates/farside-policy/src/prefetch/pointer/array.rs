@@ -12,8 +12,8 @@ const BEHIND: u64 = 256;
 const NEAR: i64 = 256;
 
 /// How far ahead of the program an array is looked at, in bytes and elements.
-const AHEAD_BYTES: u64 = 2048;
-const AHEAD: u64 = 64;
+const AHEAD_BYTES: u64 = 4096;
+const AHEAD: u64 = 128;
 
 /// Pages that are sent for together at first. They become twice as many with each that is seen to be used.
 const FIRST_BATCH: u8 = 2;
@@ -172,17 +172,23 @@ impl Array {
         self.score > 0
     }
 
-    /// What is to be sent for next: nothing as long as the program has not come to the middle of what was sent for last,
+    /// What is to be sent for next, at most so many pages: nothing as long as the program has not come to the middle of what was sent for last,
     /// so that it is seen at one page in sixteen where it is.
-    pub fn next(&mut self, memory: &mut dyn Memory, identify: &dyn Identify) -> Elements {
+    pub fn next(
+        &mut self,
+        memory: &mut dyn Memory,
+        identify: &dyn Identify,
+        most: usize,
+    ) -> Elements {
         let mut elements = Elements::default();
         if !self.is_believed() || self.is_ahead(self.watched) {
             return elements;
         }
+        let most = most.min(MOST_FETCHES).min(self.batch as usize);
         let end = self.cursor.wrapping_add_signed(self.ahead());
         let mut at = if self.is_ahead(self.reach) { self.reach } else { self.cursor };
         let (mut start, mut len, mut words) = (0, 0, [0; PIECE]);
-        while at != end && elements.len < self.batch as usize {
+        while at != end && elements.len < most {
             let location = at.wrapping_add_signed(self.stride);
             if location.wrapping_sub(start) / WORD >= len as u64 {
                 (start, len) = self.piece(location);

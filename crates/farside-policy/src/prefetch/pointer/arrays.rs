@@ -143,13 +143,14 @@ impl Arrays {
         });
     }
 
-    /// What is to be sent for next of an array.
+    /// What is to be sent for next of an array, at most so many pages.
     pub fn next(
         &mut self,
         memory: &mut dyn Memory,
         identify: &dyn Identify,
         number: u32,
+        most: usize,
     ) -> Elements {
-        self.get(number).map_or_else(Elements::default, |array| array.next(memory, identify))
+        self.get(number).map_or_else(Elements::default, |array| array.next(memory, identify, most))
     }
 }

@@ -329,7 +329,8 @@ impl Pointer {
     fn go_on_in_arrays(&mut self, memory: &mut dyn Memory, walk: &Walk, fetches: &mut Fetches) {
         let known = (walk.array != 0).then_some(walk.array);
         let Some(array) = known.or_else(|| self.arrays.explain(memory, walk.entry)) else { return };
-        let elements = self.arrays.next(memory, &*self.identify, array);
+        let most = 2 * self.options.count as usize;
+        let elements = self.arrays.next(memory, &*self.identify, array, most);
         let middle = elements.middle().map(|element| element.target);
         for Element { location, target } in elements.iter() {
             let page = target / PAGE;
