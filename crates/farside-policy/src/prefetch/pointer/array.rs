@@ -31,6 +31,11 @@ pub(super) fn leads_to(pointer: u64, address: u64) -> bool {
     address.wrapping_sub(pointer) < BEHIND
 }
 
+/// Whether any of these pointers does. Nearly always none does, which is found out without a branch for each.
+pub(super) fn any_leads_to(pointers: &[u64], address: u64) -> bool {
+    pointers.iter().fold(false, |any, pointer| any | leads_to(*pointer, address))
+}
+
 /// Where the program comes in next, and the pointer to there.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Element {
@@ -120,7 +125,7 @@ impl Array {
         let mut best: Option<(bool, u64, u64)> = None;
         while at <= end {
             let len = (((end - at) / WORD + 1).min((PAGE - at % PAGE) / WORD) as usize).min(PIECE);
-            if memory.read(at, &mut words[..len]) {
+            if memory.read(at, &mut words[..len]) && any_leads_to(&words[..len], address) {
                 let places = (at..).step_by(WORD as usize);
                 let leading = words[..len].iter().zip(places).filter(|(word, location)| {
                     leads_to(**word, address) && *location != self.cursor

@@ -5,7 +5,7 @@
 //! foresaw, some of the pages full of pointers that came lately are searched for one that leads there. That takes as long
 //! as half a fault, so that it is done seldom where few pages are used that were sent for because of it.
 
-use super::array::{Array, Elements, leads_to};
+use super::array::{Array, Elements, any_leads_to, leads_to};
 use super::{Identify, Memory, PAGE, WORD};
 
 /// Arrays that are followed at once.
@@ -14,7 +14,7 @@ const ARRAYS: usize = 16;
 /// Faults that were looked into, after which an array is forgotten that explained none of them: as long as it is not
 /// believed, and from then on.
 const FORGOTTEN: u32 = 128;
-const FORGOTTEN_LATE: u32 = 2048;
+const FORGOTTEN_LATE: u32 = 512;
 
 /// Arrays at once that are not believed.
 const TRIED: usize = 4;
@@ -90,6 +90,7 @@ impl Arrays {
             self.age = (self.age + 1) % ARRAY_PAGES;
             let Some(page) = memory.array_page(self.age) else { continue };
             if memory.read(page * PAGE, &mut words)
+                && any_leads_to(&words, address)
                 && let Some(at) = words.iter().position(|word| leads_to(*word, address))
             {
                 return Some(page * PAGE + at as u64 * WORD);
