@@ -177,8 +177,8 @@ impl Array {
         self.score > 0
     }
 
-    /// What is to be sent for next, at most so many pages: nothing as long as the program has not come to the middle of what was sent for last,
-    /// so that it is seen at one page in sixteen where it is.
+    /// What is to be sent for next, at most so many pages: nothing as long as the program has not come to the middle of
+    /// what was sent for last, so that it is seen at one page in sixteen where it is.
     pub fn next(
         &mut self,
         memory: &mut dyn Memory,
@@ -193,7 +193,11 @@ impl Array {
         let end = self.cursor.wrapping_add_signed(self.ahead());
         let mut at = if self.is_ahead(self.reach) { self.reach } else { self.cursor };
         let (mut start, mut len, mut words) = (0, 0, [0; PIECE]);
-        while at != end && elements.len < most {
+        // After a jump the place that was reached may lie between two elements.
+        for _ in 0..end.wrapping_sub(at) as i64 / self.stride {
+            if elements.len == most {
+                break;
+            }
             let location = at.wrapping_add_signed(self.stride);
             if location.wrapping_sub(start) / WORD >= len as u64 {
                 (start, len) = self.piece(location);
@@ -233,4 +237,48 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
         (a, b) = (b, a % b);
     }
     a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Conservative;
+    use super::*;
+
+    /// Memory that is all here, and holds nothing.
+    struct Everywhere {
+        reads: u32,
+    }
+
+    impl Memory for Everywhere {
+        fn place(&self, _page: u64) -> Place {
+            Place::Here
+        }
+
+        fn read(&mut self, _address: u64, into: &mut [u64]) -> bool {
+            self.reads += 1;
+            assert!(self.reads < 1000, "it is looked at without end");
+            into.fill(0);
+            true
+        }
+
+        fn array_page(&self, _age: usize) -> Option<u64> {
+            None
+        }
+    }
+
+    #[test]
+    fn an_array_is_looked_at_no_farther_than_that_after_a_jump_between_two_elements() {
+        let (mut memory, identify) = (Everywhere { reads: 0 }, Conservative { first: 0, len: 0 });
+        for stride in [-32, 32] {
+            let at = |elements: i64| (1_u64 << 40).wrapping_add_signed(elements * stride);
+            let mut array = Array::new(1, at(0), 0);
+            (1..=3).for_each(|element| array.followed(at(element), 0));
+            array.next(&mut memory, &identify, MOST_FETCHES);
+            array.jump(at(3) + 8, 0);
+            array.next(&mut memory, &identify, MOST_FETCHES);
+            array.passed(at(9), 0);
+            array.next(&mut memory, &identify, MOST_FETCHES);
+        }
+        assert!(memory.reads > 0);
+    }
 }

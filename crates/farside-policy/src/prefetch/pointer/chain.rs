@@ -52,9 +52,9 @@ impl Chains {
         Some(chain.sent)
     }
 
-    /// The latest step of a chain was not taken after all.
+    /// The latest step of a chain was not taken after all; 0 is none.
     pub fn step_back(&mut self, number: u32, step: u32) {
-        if let Some(chain) = self.get(number).filter(|chain| chain.sent == step) {
+        if let Some(chain) = self.get(number).filter(|chain| step > 0 && chain.sent == step) {
             chain.sent -= 1;
         }
     }
@@ -69,5 +69,24 @@ impl Chains {
         let chain = self.get(number)?;
         chain.seen = chain.seen.max(step.min(chain.sent));
         chain.parked.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_steps_that_were_taken_are_taken_back() {
+        let mut chains = Chains::default();
+        let chain = chains.begin();
+        let walk = Walk { chain, ..Walk::default() };
+        let step = |chains: &mut Chains| chains.step(walk, Guess::default(), 2);
+        chains.step_back(chain, 0);
+        assert_eq!([step(&mut chains), step(&mut chains)], [Some(1), Some(2)]);
+        chains.step_back(chain, 1);
+        assert_eq!(step(&mut chains), None);
+        chains.step_back(chain, 2);
+        assert_eq!(step(&mut chains), Some(2));
     }
 }

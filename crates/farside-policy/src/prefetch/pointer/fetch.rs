@@ -3,7 +3,7 @@
 use super::MOST_FETCHES;
 
 /// A place that the program comes to, as far as is known or foreseen.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Walk {
     /// The address at which it comes in.
     pub entry: u64,

@@ -23,15 +23,7 @@ pub(super) struct Nexts {
 
 impl Default for Nexts {
     fn default() -> Self {
-        let walk = Walk {
-            entry: 0,
-            context: 0,
-            from: 0,
-            confidence: 0,
-            chain: 0,
-            is_foreseen: false,
-            array: 0,
-        };
+        let walk = Walk::default();
         Self { items: [Next { walk, location: 0, link: 0, from_context: 0 }; Self::MOST], len: 0 }
     }
 }
