@@ -27,11 +27,11 @@ const OBJECT_ALIGNMENT: u64 = 8;
 
 impl Identify for Conservative {
     #[inline]
-    fn target(&self, _location: u64, word: u64) -> Option<u64> {
-        let inside = word.wrapping_sub(self.first) < self.len;
-        (inside && word.is_multiple_of(OBJECT_ALIGNMENT)).then_some(word)
+    fn target(&self, location: u64, word: u64) -> Option<u64> {
+        self.names(location, word).filter(|word| word.is_multiple_of(OBJECT_ALIGNMENT))
     }
 
+    #[inline]
     fn names(&self, _location: u64, word: u64) -> Option<u64> {
         (word.wrapping_sub(self.first) < self.len).then_some(word)
     }
