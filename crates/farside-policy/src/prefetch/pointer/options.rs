@@ -16,8 +16,8 @@ const FARTHEST: u32 = 256;
 /// How the prefetcher goes about it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct PointerOptions {
-    /// Most pages that are sent for because of one, at most [`MOST_FETCHES`]; of an array twice as many are sent for
-    /// together, at most as many.
+    /// Most pages that are sent for because of one, at most [`MOST_FETCHES`]. Of what an array points to it may be twice
+    /// as many, and no more than that either.
     pub count: u32,
     /// How many pages it may be ahead of the program, at most 256.
     pub depth: u32,
